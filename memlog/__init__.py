@@ -1,0 +1,241 @@
+"""Durable notes for AI agents, kept as an append-only, event-sourced log.
+
+    import memlog
+
+    with memlog.open("notes.db") as log:
+        memory = log.scope("owner", "alice")
+        memory.write(title="Deploy key rotates", body="On the first of each month.")
+
+Names are loaded when they are first used, so that `import memlog` stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memlog.errors import (
+        AlreadySupersededError as AlreadySupersededError,
+    )
+    from memlog.errors import (
+        BusyError as BusyError,
+    )
+    from memlog.errors import (
+        ClosedError as ClosedError,
+    )
+    from memlog.errors import (
+        CorruptEventError as CorruptEventError,
+    )
+    from memlog.errors import (
+        CorruptStoreError as CorruptStoreError,
+    )
+    from memlog.errors import (
+        DamageError as DamageError,
+    )
+    from memlog.errors import (
+        DriftError as DriftError,
+    )
+    from memlog.errors import (
+        ForkedError as ForkedError,
+    )
+    from memlog.errors import (
+        InvalidRequestError as InvalidRequestError,
+    )
+    from memlog.errors import (
+        MemlogError as MemlogError,
+    )
+    from memlog.errors import (
+        NewerFormatError as NewerFormatError,
+    )
+    from memlog.errors import (
+        NotAStoreError as NotAStoreError,
+    )
+    from memlog.errors import (
+        NoteNotFoundError as NoteNotFoundError,
+    )
+    from memlog.errors import (
+        ReadOnlyError as ReadOnlyError,
+    )
+    from memlog.errors import (
+        RequestConflictError as RequestConflictError,
+    )
+    from memlog.errors import (
+        RequestError as RequestError,
+    )
+    from memlog.errors import (
+        RetryError as RetryError,
+    )
+    from memlog.errors import (
+        RuleError as RuleError,
+    )
+    from memlog.errors import (
+        SelfLinkError as SelfLinkError,
+    )
+    from memlog.errors import (
+        StaleWriteError as StaleWriteError,
+    )
+    from memlog.errors import (
+        StoreFullError as StoreFullError,
+    )
+    from memlog.errors import (
+        StoreNotFoundError as StoreNotFoundError,
+    )
+    from memlog.errors import (
+        SupersedeCycleError as SupersedeCycleError,
+    )
+    from memlog.errors import (
+        SupersededNoteError as SupersededNoteError,
+    )
+    from memlog.errors import (
+        TargetError as TargetError,
+    )
+    from memlog.errors import (
+        UnknownEventTypeError as UnknownEventTypeError,
+    )
+    from memlog.errors import (
+        UnsafeLocationError as UnsafeLocationError,
+    )
+    from memlog.errors import (
+        UntrustedPinError as UntrustedPinError,
+    )
+    from memlog.errors import (
+        format_error as format_error,
+    )
+    from memlog.events import (
+        Event as Event,
+    )
+    from memlog.log import (
+        Log as Log,
+    )
+    from memlog.log import (
+        default_path as default_path,
+    )
+    from memlog.log import (
+        open as open,
+    )
+    from memlog.memory import (
+        Memory as Memory,
+    )
+    from memlog.note import (
+        PROVENANCES as PROVENANCES,
+    )
+    from memlog.note import (
+        RELS as RELS,
+    )
+    from memlog.note import (
+        Change as Change,
+    )
+    from memlog.note import (
+        Link as Link,
+    )
+    from memlog.note import (
+        Linked as Linked,
+    )
+    from memlog.note import (
+        Note as Note,
+    )
+    from memlog.note import (
+        Pinned as Pinned,
+    )
+    from memlog.note import (
+        Reading as Reading,
+    )
+    from memlog.note import (
+        Scope as Scope,
+    )
+    from memlog.note import (
+        ScopeInfo as ScopeInfo,
+    )
+    from memlog.note import (
+        Similar as Similar,
+    )
+    from memlog.note import (
+        Source as Source,
+    )
+    from memlog.note import (
+        Written as Written,
+    )
+    from memlog.settings import (
+        Settings as Settings,
+    )
+    from memlog.settings import (
+        from_env as from_env,
+    )
+    from memlog.text import (
+        normalize_topics as normalize_topics,
+    )
+    from memlog.text import (
+        slugify as slugify,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "memlog.errors": (
+        "AlreadySupersededError",
+        "BusyError",
+        "ClosedError",
+        "CorruptEventError",
+        "CorruptStoreError",
+        "DamageError",
+        "DriftError",
+        "ForkedError",
+        "InvalidRequestError",
+        "MemlogError",
+        "NewerFormatError",
+        "NotAStoreError",
+        "NoteNotFoundError",
+        "ReadOnlyError",
+        "RequestConflictError",
+        "RequestError",
+        "RetryError",
+        "RuleError",
+        "SelfLinkError",
+        "StaleWriteError",
+        "StoreFullError",
+        "StoreNotFoundError",
+        "SupersedeCycleError",
+        "SupersededNoteError",
+        "TargetError",
+        "UnknownEventTypeError",
+        "UnsafeLocationError",
+        "UntrustedPinError",
+        "format_error",
+    ),
+    "memlog.events": ("Event",),
+    "memlog.log": ("Log", "default_path", "open"),
+    "memlog.memory": ("Memory",),
+    "memlog.note": (
+        "PROVENANCES",
+        "RELS",
+        "Change",
+        "Link",
+        "Linked",
+        "Note",
+        "Pinned",
+        "Reading",
+        "Scope",
+        "ScopeInfo",
+        "Similar",
+        "Source",
+        "Written",
+    ),
+    "memlog.settings": ("Settings", "from_env"),
+    "memlog.text": ("normalize_topics", "slugify"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [*_HOME_OF]  # noqa: PLE0604  # built from strings, checked by a test
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands for
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")  # noqa: TRY003
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,101 @@
+"""The requests of one transaction: know a repeated one, decide a new one, append, project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from memlog import codec, decide
+from memlog.errors import RequestConflictError
+from memlog.events import Event, Payload
+from memlog.note import Note
+from memlog.requests import AnyRequest, Origin
+from projections.notes.fold import Remembered
+from projections.notes.reader import live_set
+from projections.notes.writer import Writer
+
+if TYPE_CHECKING:
+    from memlog.store.transaction import Transaction
+
+
+class Ids:
+    """Where event ids and salts come from: random ones, or a test's."""
+
+    def __init__(self, new_id: Callable[[], str], new_salt: Callable[[], bytes]) -> None:
+        self.new_id, self.new_salt = new_id, new_salt
+
+
+class Step:
+    """The requests of one transaction, one after the other."""
+
+    def __init__(self, transaction: Transaction, stream: str, ids: Ids) -> None:
+        self._transaction, self._stream, self._ids = transaction, stream, ids
+        self.tables = Writer(transaction.cursor, live_set(transaction.cursor), stream)
+        self._changed = False
+
+    def note(self, slug: str) -> Note:
+        """Return a note that exists, as it is now."""
+        note = self.tables.note(slug)
+        assert note is not None
+        return note
+
+    def position_of(self, seq: int) -> int:
+        """Return the place in the log of an event of this scope."""
+        return self._transaction.position_of(self._stream, seq)
+
+    def known(self, request: AnyRequest, origin: Origin) -> Remembered | None:
+        """Return what this very request did before, or None when its id is new.
+
+        Raises:
+            RequestConflictError: the id stands for another request.
+        """
+        if origin.request_id is None:
+            return None
+        remembered = self.tables.remembered(origin.request_id)
+        if remembered is None:
+            return None
+        position = remembered.first_position
+        state = self._transaction.state_at(position)
+        envelope = codec.decode_envelope(state, position=position)
+        salt = codec.split(state, position=position).salt
+        if envelope.request != codec.request_hash(salt, request.method, request.given):
+            raise RequestConflictError(origin.request_id, position)
+        return remembered
+
+    def run(self, request: AnyRequest, origin: Origin) -> tuple[Payload, ...]:
+        """Decide a request and append what it adds; return that."""
+        payloads = decide.decide(self.tables, request)
+        salts = [self._ids.new_salt() for _ in payloads]
+        events = [
+            self._event(payload, index, request, origin, salts[0])
+            for index, payload in enumerate(payloads)
+        ]
+        if events:
+            self._transaction.append(events, salts)
+            for event in events:
+                self.tables.apply(event)
+            self._changed = True
+        return payloads
+
+    def _event(
+        self, payload: Payload, index: int, request: AnyRequest, origin: Origin, salt: bytes
+    ) -> Event:
+        remembers = index == 0 and origin.request_id is not None
+        return Event(
+            position=self._transaction.head + 1 + index,
+            seq=self.tables.counters.last_seq + 1 + index,
+            stream=self._stream,
+            type=codec.type_of(payload),
+            recorded_at_text=self._transaction.recorded_at,
+            event_id=self._ids.new_id(),
+            actor=origin.actor,
+            conversation_id=origin.conversation_id,
+            request_id=origin.request_id,
+            request=codec.request_hash(salt, request.method, request.given) if remembers else None,
+            payload=payload,
+        )
+
+    def finish(self) -> None:
+        """Store the counters, if anything was appended; nothing may follow."""
+        if self._changed:
+            self.tables.flush()

@@ -1,0 +1,91 @@
+"""Where a store is: what a target names, and whether that place can hold a log."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from memlog.errors import InvalidRequestError, UnsafeLocationError
+
+MEMORY = ":memory:"
+
+# SQLite's locks and shared memory do not work across machines (sqlite.org/howtocorrupt.html, 2.1).
+_NETWORK_FILE_SYSTEMS = frozenset(
+    {
+        "afs",
+        "ceph",
+        "cifs",
+        "davfs",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "smb3",
+        "smbfs",
+    }
+)
+
+
+def sqlite_path(target: str | os.PathLike[str]) -> Path | None:
+    """Return the resolved file that a target names, or None for `:memory:`.
+
+    A target is a path, `sqlite:///relative`, `sqlite:////absolute` or `:memory:`.
+
+    Raises:
+        InvalidRequestError: it is a URL of another kind, or empty.
+    """
+    name = os.fspath(target)
+    if name in (MEMORY, "sqlite:///:memory:"):
+        return None
+    if name.startswith("sqlite:"):
+        name = _url_path(name)
+    elif "://" in name:
+        raise InvalidRequestError("target", target, "give a path, sqlite:///PATH or :memory:")
+    if not name.strip() or "\0" in name:
+        raise InvalidRequestError("target", target, "name a file")
+    return Path(os.path.realpath(name))
+
+
+def _url_path(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.netloc or parts.query or parts.fragment or not parts.path.startswith("/"):
+        raise InvalidRequestError("target", url, "write it as sqlite:///PATH")
+    return unquote(parts.path[1:])
+
+
+def check_location(path: Path) -> None:
+    """Refuse a place that cannot hold a log.
+
+    Raises:
+        UnsafeLocationError: there is no such directory, a directory stands in the file's place, or
+            it lies on a network file system.
+    """
+    if path.is_dir():
+        raise UnsafeLocationError(str(path), "it is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise UnsafeLocationError(str(path), f"there is no directory {str(path.parent)!r}; make it")
+    kind = file_system(path.parent)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        why = f"{kind} is a network file system, whose locks lose writes; use a local disk"
+        raise UnsafeLocationError(str(path), why)
+
+
+def file_system(directory: Path, *, mounts: Path = Path("/proc/self/mountinfo")) -> str | None:
+    """Return the type of the file system that holds a directory; None where Linux does not tell.
+
+    See proc_pid_mountinfo(5): field 5 is the mount point, the field after `-` the type.
+    """
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    best, kind = -1, None
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mount_point = before.split(" ")[4].encode().decode("unicode_escape")
+        if directory.is_relative_to(mount_point) and len(mount_point) >= best:
+            best, kind = len(mount_point), after.split(" ")[0]
+    return kind

@@ -1,0 +1,211 @@
+"""Slugs, topics, words and times as text: pure functions over strings.
+
+Everything here is deterministic across processes, locales and hash seeds: only Unicode tables of
+`unicodedata` decide, never the locale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+SLUG_CHARACTERS_MAX = 80
+SLUG_NUMBER_MAX = 10**15 - 1  # Fits a 64-bit column, also after adding one.
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+_SLUG_WORDS = re.compile(r"[a-z0-9]+")
+_NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,14})")
+_ASCII_TOPIC_GAP = re.compile(r"[^a-z0-9._-]+")
+_ASCII_WORDS = re.compile(r"[a-z0-9]+")
+
+
+def byte_length(text: str) -> int:
+    """Return the number of UTF-8 bytes of `text` (which must hold no lone surrogate)."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Tell whether `text` has no UTF-8 form."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def has_control_character(text: str) -> bool:
+    """Tell whether `text` holds a character of category Cc (C0, DEL, C1)."""
+    return any(unicodedata.category(character) == "Cc" for character in text)
+
+
+# --- Slugs
+
+
+def is_slug(text: str) -> bool:
+    """Tell whether `text` is a slug: `[a-z0-9][a-z0-9._-]{0,79}`, nothing before or after."""
+    return _SLUG.fullmatch(text) is not None
+
+
+def slugify(title: str) -> str:
+    """Return the slug that a title gives; any string with a UTF-8 form gives one.
+
+    NFKD, marks dropped, lower case, runs of `[a-z0-9]` joined by `-`, cut at 80 characters between
+    words. A title without any such run gives `n-` and 10 hex digits of the SHA-256 of its NFC form.
+    """
+    if title.isascii():
+        plain = title
+    else:
+        decomposed = unicodedata.normalize("NFKD", title)
+        plain = "".join(c for c in decomposed if not unicodedata.category(c).startswith("M"))
+    words = _SLUG_WORDS.findall(plain.lower())
+    if not words:
+        return hashed_slug(unicodedata.normalize("NFC", title))
+    return _cut_at_word("-".join(words), SLUG_CHARACTERS_MAX)
+
+
+def hashed_slug(name: str) -> str:
+    """Return `n-` and the first 10 hex digits of the SHA-256 of a name's UTF-8 bytes."""
+    return f"n-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+def _cut_at_word(slug: str, length_max: int) -> str:
+    if len(slug) <= length_max:
+        return slug
+    whole_words, dash, _ = slug[: length_max + 1].rpartition("-")
+    return whole_words if dash else slug[:length_max]
+
+
+def split_number(slug: str) -> tuple[str, int]:
+    """Return a slug's stem and number: `tea-7` gives `("tea", 7)`, `tea` gives `("tea", 1)`.
+
+    One-to-one: the number 1 is never written, so `tea-1` is a stem of its own.
+    """
+    match = _NUMBERED.fullmatch(slug)
+    if match is None or match[2] == "1":
+        return slug, 1
+    return match[1], int(match[2])
+
+
+def numbered_slug(stem: str, number: int) -> str:
+    """Return the slug of a stem and a number of at least 2, the stem cut so that both fit."""
+    suffix = f"-{number}"
+    return stem[: SLUG_CHARACTERS_MAX - len(suffix)].rstrip("-._") + suffix
+
+
+def numbering_stems(stem: str) -> tuple[str, ...]:
+    """Return each stem under which numbered slugs of `stem` are filed, the uncut one first."""
+    cuts = (
+        split_number(numbered_slug(stem, 10 ** (digits - 1) + 1))[0]
+        for digits in range(1, len(str(SLUG_NUMBER_MAX)) + 1)
+    )
+    return tuple(dict.fromkeys(cuts))
+
+
+# --- Topics and words
+
+
+@lru_cache(maxsize=4096)
+def _is_word_character(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LM" or category == "Nd"
+
+
+def fold(text: str) -> str:
+    """Return the form in which two strings are compared: NFKC, casefolded, NFC."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def normalize_topics(topics: Iterable[str]) -> tuple[str, ...]:
+    """Return topics in their stored form, in the order given, without blanks and repeats.
+
+    Folded; each run of anything but letters, marks, digits, `.`, `_` and `-` becomes one `-`; outer
+    `-` go. Counts and lengths are the caller's to check.
+    """
+    return tuple(dict.fromkeys(topic for topic in map(_topic, topics) if topic))
+
+
+def _topic(raw: str) -> str:
+    folded = fold(raw)
+    if folded.isascii():
+        return _ASCII_TOPIC_GAP.sub("-", folded).strip("-")
+    runs = groupby(folded, key=lambda c: _is_word_character(c) or c in "._-")
+    return "".join("".join(run) if kept else "-" for kept, run in runs).strip("-")
+
+
+def is_cjk(character: str) -> bool:
+    """Tell whether a character is written without spaces between words: Han, kana or Hangul."""
+    code = ord(character)
+    return any(low <= code <= high for low, high in _CJK_RANGES)
+
+
+_CJK_RANGES = (
+    (0x1100, 0x11FF),  # Hangul jamo
+    (0x3005, 0x3007),  # iteration marks, ideographic zero
+    (0x3041, 0x30FF),  # kana
+    (0x3131, 0x318E),  # Hangul compatibility jamo
+    (0x31F0, 0x31FF),  # kana extensions
+    (0x3400, 0x4DBF),  # Han, extension A
+    (0x4E00, 0x9FFF),  # Han
+    (0xA960, 0xA97F),  # Hangul jamo, extended A
+    (0xAC00, 0xD7FF),  # Hangul syllables, jamo extended B
+    (0xF900, 0xFAFF),  # Han, compatibility
+    (0x20000, 0x3FFFF),  # Han, supplementary planes
+)
+
+
+def words(title: str, topics: Iterable[str]) -> frozenset[str]:
+    """Return the words by which two notes are compared: those of the title and of the topics.
+
+    Folded runs of letters, marks and digits; runs of Han, kana and Hangul as character bigrams (a
+    single character stays whole). Independent of any search engine.
+    """
+    text = fold(" ".join((title, *topics)))
+    if text.isascii():
+        return frozenset(_ASCII_WORDS.findall(text))
+    return frozenset(_words_of(text))
+
+
+def _words_of(text: str) -> Iterator[str]:
+    for kept, characters in groupby(text, key=_is_word_character):
+        if kept:
+            for cjk, run in groupby(characters, key=is_cjk):
+                word = "".join(run)
+                yield from _bigrams(word) if cjk else (word,)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for first, second in pairwise(run):
+        yield first + second
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Return |left and right| / |left or right|, 0.0 when both are empty."""
+    common = len(left & right)
+    return common / (len(left) + len(right) - common) if common else 0.0
+
+
+# --- Times
+
+
+def utc_text(moment: datetime) -> str:
+    """Return an aware datetime as `2026-11-30T19:15:00.000000Z`: UTC, always six digits.
+
+    Texts of this form sort as the moments do.
+    """
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def utc_moment(text: str) -> datetime:
+    """Return the aware datetime that `utc_text` wrote."""
+    return datetime.fromisoformat(text)

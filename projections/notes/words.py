@@ -1,0 +1,213 @@
+"""Which live notes carry a word: the postings by which a write finds similar notes.
+
+A posting is a note's `updated_seq` and its number of words. Those of one word lie in parts of at
+most 128, in the order of `updated_seq`, so that a write changes one small row a word however
+common the word is: part 0 is the newest and grows; a full one is sealed under the first seq that it
+holds. `sealed` in part 0 is the key of the sealed part before it, 0 when there is none.
+
+Beside its words a note is filed under a mark of its whole content (`=` and a hash), which finds the
+note that an identical write without a slug repeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from memlog.codec import canonical_json
+from memlog.requests import Content
+
+PART_POSTINGS = 150  # A row of 6 bytes each still fits into its page.
+NEWEST_POSTINGS = 200
+_SEQ_BYTES = 4
+_SIZE_BYTES = 2
+_SIZE_MAX = 0xFFFF
+_TAIL = 0
+
+
+class Executor(Protocol):
+    """Runs SQL on one connection."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> sqlite3.Cursor:
+        """Run one statement."""
+
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
+        """Run one statement for each row."""
+
+
+class Part(msgspec.Struct):
+    """Some postings of one word, oldest first, as they are stored.
+
+    Attributes:
+        seqs: the `updated_seq` of each note, 4 bytes little-endian.
+        sizes: the number of words of each note, 2 bytes little-endian.
+        sealed: key of the part before this one, 0 when there is none.
+    """
+
+    seqs: bytes = b""
+    sizes: bytes = b""
+    sealed: int = 0
+
+    def __len__(self) -> int:
+        """Return the number of postings."""
+        return len(self.sizes) // _SIZE_BYTES
+
+    def seq_at(self, index: int) -> int:
+        """Return the seq of one posting."""
+        return int.from_bytes(self.seqs[_SEQ_BYTES * index :][:_SEQ_BYTES], "little")
+
+    def with_posting(self, seq: int, size: int) -> Part:
+        """Return the part with one more posting."""
+        seqs = self.seqs + seq.to_bytes(_SEQ_BYTES, "little")
+        sizes = self.sizes + min(size, _SIZE_MAX).to_bytes(_SIZE_BYTES, "little")
+        return Part(seqs, sizes, self.sealed)
+
+    def without_seq(self, seq: int) -> Part:
+        """Return the part without the posting of a seq, which it must hold."""
+        at = numbers("I", self.seqs).index(seq)
+        seqs = self.seqs[: _SEQ_BYTES * at] + self.seqs[_SEQ_BYTES * (at + 1) :]
+        sizes = self.sizes[: _SIZE_BYTES * at] + self.sizes[_SIZE_BYTES * (at + 1) :]
+        return Part(seqs, sizes, self.sealed)
+
+
+def numbers(code: Literal["I", "H"], little_endian: bytes) -> array[int]:
+    """Return stored numbers as an array of unsigned 4-byte (`I`) or 2-byte (`H`) integers."""
+    found = array(code, little_endian)
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found
+
+
+def content_mark(content: Content) -> str:
+    """Return the word under which a note is filed for its whole content."""
+    return f"={hashlib.sha256(canonical_json(content)).hexdigest()[:32]}"
+
+
+class Window(msgspec.Struct, frozen=True):
+    """The newest postings of one word, at most 200.
+
+    Attributes:
+        seqs: oldest first.
+        sizes: number of words of each of these notes.
+        whole: whether these are all postings of the word.
+    """
+
+    seqs: array[int]
+    sizes: array[int]
+    whole: bool
+
+
+class Words:
+    """The words of one scope, read and changed inside one transaction.
+
+    The newest part of a word is read once and then kept, so one instance serves one transaction.
+    """
+
+    def __init__(self, cursor: Executor, table: str, scope: int) -> None:
+        self._cursor, self._table, self.scope = cursor, table, scope
+        self._tails: dict[str, Part] = {}
+
+    def read(self, words: Iterable[str]) -> None:
+        """Read the newest parts of all these words at once, as far as they are not known."""
+        wanted = [word for word in words if word not in self._tails]
+        if not wanted:
+            return
+        self._tails.update(dict.fromkeys(wanted, Part()))
+        marks = ",".join("?" * len(wanted))
+        rows = self._cursor.execute(
+            f"SELECT word, seqs, sizes, sealed FROM {self._table} "
+            f"WHERE scope = ? AND part = {_TAIL} AND word IN ({marks})",
+            (self.scope, *wanted),
+        )
+        for word, seqs, sizes, sealed in rows:
+            self._tails[word] = Part(seqs, sizes, sealed)
+
+    def windows(self, words: Iterable[str]) -> dict[str, Window]:
+        """Return the newest postings of each of the words that somebody carries."""
+        wanted = list(words)
+        self.read(wanted)
+        found = {word: self._window(word, self._tails[word]) for word in wanted}
+        return {word: window for word, window in found.items() if window.seqs}
+
+    def _window(self, word: str, tail: Part) -> Window:
+        seqs, sizes, sealed = tail.seqs, tail.sizes, tail.sealed
+        while sealed and len(sizes) < NEWEST_POSTINGS * _SIZE_BYTES:
+            part = self._part(word, sealed)
+            seqs, sizes, sealed = part.seqs + seqs, part.sizes + sizes, part.sealed
+        whole = not sealed and len(sizes) <= NEWEST_POSTINGS * _SIZE_BYTES
+        return Window(
+            seqs=numbers("I", seqs[-NEWEST_POSTINGS * _SEQ_BYTES :]),
+            sizes=numbers("H", sizes[-NEWEST_POSTINGS * _SIZE_BYTES :]),
+            whole=whole,
+        )
+
+    def _part(self, word: str, key: int) -> Part:
+        row = self._cursor.execute(
+            f"SELECT seqs, sizes, sealed FROM {self._table} "
+            "WHERE scope = ? AND word = ? AND part = ?",
+            (self.scope, word, key),
+        ).fetchone()
+        return Part(*row)
+
+    def all_seqs(self, word: str) -> list[int]:
+        """Return every posting of one word, newest part first."""
+        self.read([word])
+        parts = [self._tails[word]]
+        while parts[-1].sealed:
+            parts.append(self._part(word, parts[-1].sealed))
+        return [seq for part in parts for seq in numbers("I", part.seqs)]
+
+    def add(self, words: Iterable[str], *, seq: int, size: int) -> None:
+        """File a note under its words; `seq` must be above all seqs of the scope so far."""
+        carried = sorted(words)
+        self.read(carried)
+        rows = []
+        for word in carried:
+            part = self._tails[word]
+            if len(part) >= PART_POSTINGS:
+                key = part.seq_at(0)
+                rows.append(self._row(word, key, part))
+                part = Part(sealed=key)
+            self._tails[word] = part = part.with_posting(seq, size)
+            rows.append(self._row(word, _TAIL, part))
+        self._put(rows)
+
+    def remove(self, words: Iterable[str], *, seq: int) -> None:
+        """Take a note out from under its words, where `add` filed it under this seq."""
+        carried = sorted(words)
+        self.read(carried)
+        rows = []
+        for word in carried:
+            tail = self._tails[word]
+            if len(tail) and tail.seq_at(0) <= seq:
+                self._tails[word] = part = tail.without_seq(seq)
+                rows.append(self._row(word, _TAIL, part))
+            else:
+                key, part = self._sealed_with(word, seq)
+                rows.append(self._row(word, key, part.without_seq(seq)))
+        self._put(rows)
+
+    def _sealed_with(self, word: str, seq: int) -> tuple[int, Part]:
+        row = self._cursor.execute(
+            f"SELECT part, seqs, sizes, sealed FROM {self._table} "
+            "WHERE scope = ? AND word = ? AND part BETWEEN 1 AND ? ORDER BY part DESC LIMIT 1",
+            (self.scope, word, seq),
+        ).fetchone()
+        return row[0], Part(*row[1:])
+
+    def _row(self, word: str, key: int, part: Part) -> tuple[int, str, int, int, bytes, bytes]:
+        return (self.scope, word, key, part.sealed, part.seqs, part.sizes)
+
+    def _put(self, rows: Sequence[tuple[int, str, int, int, bytes, bytes]]) -> None:
+        self._cursor.executemany(
+            f"INSERT INTO {self._table} (scope, word, part, sealed, seqs, sizes) "
+            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (scope, word, part) DO UPDATE SET "
+            "sealed = excluded.sealed, seqs = excluded.seqs, sizes = excluded.sizes",
+            rows,
+        )
