@@ -20,7 +20,8 @@ from typing import Any, cast
 
 import msgspec
 
-from memlog.errors import CorruptEventError, UnknownEventTypeError
+from memlog import text
+from memlog.errors import CorruptEventError, InvalidRequestError, UnknownEventTypeError
 from memlog.events import (
     CompactionHarvested,
     Event,
@@ -31,8 +32,10 @@ from memlog.events import (
     NoteWritten,
     Payload,
 )
+from memlog.note import ID_BYTES_MAX, Scope
 
 ENVELOPE_VERSION = 1
+SEQ_MAX = 2**63 - 1
 SALT_BYTES = 32
 
 # The closed registry. A type's spelling is for ever; a changed payload gets the next number, a
@@ -53,7 +56,7 @@ _IS_HASH = re.compile(r"[0-9a-f]{64}").fullmatch
 _IS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII).fullmatch
 
 
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """What stays for ever about an event, in the order of its bytes.
 
     Attributes:
@@ -91,7 +94,7 @@ class _Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     payload: msgspec.Raw
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The content of one event's `state`, decoded but not yet checked against its bytes."""
 
     envelope: Envelope
@@ -113,13 +116,20 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     payload: bytes
 
 
+class _Versioned(msgspec.Struct, frozen=True):
+    v: int
+
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _encode_json = msgspec.json.Encoder(order="deterministic").encode
 _decode_stored = msgspec.json.Decoder(_Stored).decode
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
+_decode_version = msgspec.json.Decoder(_Versioned).decode
 _decode_record = {
     type_: msgspec.json.Decoder(
         msgspec.defstruct(
-            f"Record[{type_}]", [("payload", payload_class)], bases=(Record,), frozen=True
+            f"Record[{type_}]", [("payload", payload_class)], bases=(Record,), frozen=True, gc=False
         )
     ).decode
     for type_, payload_class in TYPES.items()
@@ -198,8 +208,8 @@ def replayed(type_: str, state: bytes, *, position: int) -> Record:
         raise UnknownEventTypeError(position, type_)
     try:
         record = cast("Record", decode_record(state))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptEventError(position, f"not a {type_} event: {error}") from None
+    except _UNREADABLE as error:
+        raise CorruptEventError(position, f"not a {type_} event: {_told(error)}") from None
     if record.envelope.type != type_:
         raise CorruptEventError(position, f"filed as {type_}, but it is {record.envelope.type!r}")
     return record
@@ -222,10 +232,11 @@ def decode(state: bytes, *, position: int = 0) -> Event:
     record = replayed(type_, state, position=position)
     if _join(_encode_json(record.envelope), record.salt, _encode_json(record.payload)) != state:
         raise CorruptEventError(position, "its bytes are not in canonical form")
-    fault = _fault(record)
+    event = event_of(record, position=position)
+    fault = _fault(event, record)
     if fault is not None:
         raise CorruptEventError(position, fault)
-    return event_of(record, position=position)
+    return event
 
 
 def event_of(record: Record, *, position: int) -> Event:
@@ -246,20 +257,64 @@ def event_of(record: Record, *, position: int) -> Event:
     )
 
 
-def _fault(record: Record) -> str | None:
-    """Return what the types of the structs cannot say about an envelope and its salt."""
+def _fault(event: Event, record: Record) -> str | None:
+    """Return what the types of the structs cannot say about an event."""
     envelope = record.envelope
+    ids = (envelope.actor, envelope.conversation_id, envelope.request_id)
     faults = (
         (envelope.v != ENVELOPE_VERSION, f"envelope version {envelope.v} is not known"),
         (_IS_UUID(envelope.event_id) is None, "event_id is not a UUID"),
         (_IS_UUID(envelope.log) is None, "log is not a UUID"),
-        (_IS_TIME(envelope.recorded_at) is None, "recorded_at is not a time of the format"),
+        (not _is_time(envelope.recorded_at), "recorded_at is not a time of the format"),
         (_IS_HASH(envelope.commitment) is None, "commitment is not 64 lower-case hex digits"),
         (_IS_HASH(record.salt) is None, "salt is not 64 lower-case hex digits"),
-        (_IS_HASH(envelope.request or "0" * 64) is None, "request is not 64 lower-case hex digits"),
-        (envelope.seq < 1, "seq is below 1"),
+        (not _is_hash_or_null(envelope.request), "request is not 64 lower-case hex digits"),
+        (not 1 <= envelope.seq <= SEQ_MAX, f"seq is not between 1 and {SEQ_MAX}"),
+        (not _is_stream(envelope.stream), "stream is not the name of a scope's"),
+        (not all(map(_is_opaque_id, ids)), "actor, conversation_id or request_id is no such id"),
+        (not _is_payload(event.payload), "payload has a value that no event can have"),
     )
     return next((sentence for wrong, sentence in faults if wrong), None)
+
+
+def _is_time(value: str) -> bool:
+    try:
+        return _IS_TIME(value) is not None and bool(text.utc_moment(value))
+    except ValueError:
+        return False
+
+
+def _is_hash_or_null(value: str | None) -> bool:
+    return value is None or _IS_HASH(value) is not None
+
+
+def _is_stream(value: str) -> bool:
+    try:
+        return Scope.of_stream(value).stream == value
+    except InvalidRequestError:
+        return False
+
+
+def _is_opaque_id(value: str | None) -> bool:
+    return value is None or (
+        1 <= text.byte_length(value) <= ID_BYTES_MAX and not text.has_control_character(value)
+    )
+
+
+def _is_payload(payload: Payload) -> bool:
+    """Tell whether names and numbers are such as any release ever wrote."""
+    match payload:
+        case NoteWritten():
+            confidence = repr(payload.confidence)
+            written = repr(round(payload.confidence, 3) + 0.0)
+            in_range = 0 <= payload.confidence <= 1
+            return text.is_slug(payload.slug) and in_range and confidence == written
+        case NotePinned() | NoteUnpinned():
+            return text.is_slug(payload.slug)
+        case NotesLinked() | NotesUnlinked():
+            return text.is_slug(payload.from_slug) and text.is_slug(payload.to_slug)
+        case CompactionHarvested():
+            return all(map(text.is_slug, payload.slugs))
 
 
 def split(state: bytes, *, position: int = 0) -> Parts:
@@ -268,24 +323,51 @@ def split(state: bytes, *, position: int = 0) -> Parts:
     Raises:
         CorruptEventError: `state` is not an object of these three.
     """
-    try:
-        stored = _decode_stored(state)
-        salt = bytes.fromhex(stored.salt)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise CorruptEventError(position, f"not an event: {error}") from None
-    return Parts(envelope=bytes(stored.envelope), salt=salt, payload=bytes(stored.payload))
+    stored = _stored(state, position)
+    if _IS_HASH(stored.salt) is None:
+        raise CorruptEventError(position, "salt is not 64 lower-case hex digits")
+    return Parts(
+        envelope=bytes(stored.envelope),
+        salt=bytes.fromhex(stored.salt),
+        payload=bytes(stored.payload),
+    )
 
 
 def decode_envelope(state: bytes, *, position: int = 0) -> Envelope:
     """Return the envelope in `state`, as far as it is one.
 
     Raises:
-        CorruptEventError: there is no envelope in it.
+        CorruptEventError: there is no envelope in it, or one of a newer version.
     """
+    stored = _stored(state, position)
     try:
-        return _decode_envelope(_decode_stored(state).envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CorruptEventError(position, f"not an envelope: {error}") from None
+        return _decode_envelope(stored.envelope)
+    except _UNREADABLE as error:
+        newer = _newer_version(stored.envelope)
+        if newer is not None:
+            raise CorruptEventError(position, f"envelope version {newer} is not known") from None
+        raise CorruptEventError(position, f"not an envelope: {_told(error)}") from None
+
+
+def _stored(state: bytes, position: int) -> _Stored:
+    try:
+        return _decode_stored(state)
+    except _UNREADABLE as error:
+        raise CorruptEventError(position, f"not an event: {_told(error)}") from None
+
+
+def _newer_version(envelope: msgspec.Raw) -> int | None:
+    """Return the version of an envelope that is not of this one."""
+    try:
+        version = _decode_version(envelope).v
+    except _UNREADABLE:
+        return None
+    return None if version == ENVELOPE_VERSION else version
+
+
+def _told(error: Exception) -> str:
+    """Return what a decoder says, without characters of the data that a terminal would obey."""
+    return ascii(str(error))[1:-1]
 
 
 def check_commitment(parts: Parts, envelope: Envelope, *, position: int = 0) -> None:

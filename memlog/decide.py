@@ -103,12 +103,12 @@ def target(state: State, request: Write) -> tuple[str, Note | None]:
         return request.slug, state.note(request.slug)
     stem = text.slugify(request.content.title)
     taken = state.note(stem)
-    if taken is None:
-        return stem, None
-    if taken.live and content_of(taken) == request.content:
+    if taken is not None and taken.live and content_of(taken) == request.content:
         return stem, taken
     twin = state.twin(text.numbering_stems(stem), request.content)
-    return (_next_slug(state, stem), None) if twin is None else (twin.slug, twin)
+    if twin is not None:
+        return twin.slug, twin
+    return (stem if taken is None else _next_slug(state, stem)), None
 
 
 def _next_slug(state: State, stem: str) -> str:

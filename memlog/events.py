@@ -13,7 +13,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The base of every payload: frozen, keyword-only, closed."""
 
 
-class NoteWritten(Fact, frozen=True, kw_only=True):
+class NoteWritten(Fact, frozen=True, kw_only=True, gc=False):
     """A note was written: created, or its whole content replaced."""
 
     slug: str
@@ -26,20 +26,20 @@ class NoteWritten(Fact, frozen=True, kw_only=True):
     extra: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class NotePinned(Fact, frozen=True, kw_only=True):
+class NotePinned(Fact, frozen=True, kw_only=True, gc=False):
     """A note's body entered the section; `untrusted_allowed` says that code overrode the rule."""
 
     slug: str
     untrusted_allowed: bool = False
 
 
-class NoteUnpinned(Fact, frozen=True, kw_only=True):
+class NoteUnpinned(Fact, frozen=True, kw_only=True, gc=False):
     """A note's body left the section."""
 
     slug: str
 
 
-class NotesLinked(Fact, frozen=True, kw_only=True):
+class NotesLinked(Fact, frozen=True, kw_only=True, gc=False):
     """An edge was added. A `supersedes` edge makes the older note, `to_slug`, history."""
 
     from_slug: str
@@ -53,7 +53,7 @@ class NotesLinked(Fact, frozen=True, kw_only=True):
         return Link(self.from_slug, self.to_slug, self.rel, self.label)
 
 
-class NotesUnlinked(Fact, frozen=True, kw_only=True):
+class NotesUnlinked(Fact, frozen=True, kw_only=True, gc=False):
     """An edge was taken away again."""
 
     from_slug: str
@@ -67,7 +67,7 @@ class NotesUnlinked(Fact, frozen=True, kw_only=True):
         return Link(self.from_slug, self.to_slug, self.rel, self.label)
 
 
-class CompactionHarvested(Fact, frozen=True, kw_only=True):
+class CompactionHarvested(Fact, frozen=True, kw_only=True, gc=False):
     """A compaction was harvested for facts.
 
     Attributes:
@@ -92,7 +92,7 @@ Payload = (
 )
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A fact with its place and circumstances, as the log gives it back.
 
     Attributes:

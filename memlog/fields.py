@@ -5,7 +5,6 @@ Each refuses what does not fit with the field's name, the value, and what to sen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast, get_args
@@ -55,7 +54,7 @@ def string(field: str, value: object) -> str:
     """Return a value that must be a string."""
     if not isinstance(value, str):
         raise InvalidRequestError(field, value, "give a string")
-    return value
+    return str.__str__(value)  # A plain one, also of a subclass.
 
 
 def prose(field: str, value: object, *, bytes_max: int) -> str:
@@ -104,15 +103,19 @@ def flag(field: str, value: object) -> bool:
     return value
 
 
-def topics(value: object) -> tuple[str, ...]:
-    """Return normalised topics, at most 8 of at most 40 characters."""
+def raw_topics(value: object) -> list[str]:
+    """Return topics as they were given."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidRequestError("topics", value, "give a list of strings")
-    raw = [sized("topics", string("topics", topic), bytes_max=URL_BYTES_MAX) for topic in value]
+    return [sized("topics", string("topics", topic), bytes_max=URL_BYTES_MAX) for topic in value]
+
+
+def topics(raw: Iterable[str]) -> tuple[str, ...]:
+    """Return normalised topics, at most 8 of at most 40 characters."""
     normal = text.normalize_topics(raw)
     if len(normal) > TOPICS_MAX:
         rule = f"{len(normal)} topics are too many, at most {TOPICS_MAX} are kept"
-        raise InvalidRequestError("topics", value, rule)
+        raise InvalidRequestError("topics", list(raw), rule)
     for topic in normal:
         if len(topic) > TOPIC_CHARACTERS_MAX:
             rule = f"a topic has at most {TOPIC_CHARACTERS_MAX} characters, this has {len(topic)}"
@@ -125,7 +128,7 @@ def confidence(value: object) -> float:
     rule = "give a number from 0 to 1"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRequestError("confidence", value, rule)
-    if not math.isfinite(value) or not 0 <= value <= 1:
+    if not 0 <= value <= 1:  # Not a number is not in any range.
         raise InvalidRequestError("confidence", value, rule)
     return round(float(value), 3) + 0.0  # Adding zero turns -0.0 into 0.0.
 
@@ -140,7 +143,7 @@ def provenance(value: object, origin: Source) -> Provenance:
     if value in ("agent", "web"):
         rule = f"with this source it is {derived!r}; leave it out"
         raise InvalidRequestError("provenance", value, rule)
-    return cast("Provenance", value)
+    return value
 
 
 def source(value: object) -> Source:
@@ -185,6 +188,8 @@ def _source_time(field: str, value: object) -> str | None:
         return None
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(value, str) and not value.isascii():  # Any separator is taken otherwise.
+            raise InvalidRequestError(field, value, rule)
     except ValueError:
         raise InvalidRequestError(field, value, rule) from None
     if not isinstance(moment, datetime) or moment.utcoffset() is None:

@@ -17,6 +17,7 @@ from memlog.note import Scope, ScopeInfo
 from memlog.rebuild import Progress, Rebuilt, rebuild_notes
 from memlog.settings import Settings
 from memlog.step import Ids
+from memlog.store.files import file_errors
 from memlog.store.location import sqlite_path
 from memlog.store.sqlite import SQLiteStore
 from projections.notes import reader, tables
@@ -72,7 +73,8 @@ def open(
     if target is None:
         target = default_path()
         if create and not read_only:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with file_errors(target):
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     chosen = settings or Settings()
     store = SQLiteStore(
         sqlite_path(target),

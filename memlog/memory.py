@@ -17,6 +17,7 @@ from memlog.reads import Reads
 from memlog.requests import AddLink, Origin, Pin, RemoveLink, Unpin, Write
 from memlog.settings import Settings
 from memlog.step import Ids, Step
+from projections.notes.words import content_mark
 
 if TYPE_CHECKING:
     from memlog.store.sqlite import SQLiteStore
@@ -180,9 +181,11 @@ class Memory(Reads):
                 seq=known.seq,
                 position=known.position,
             )
+        words = text.words(request.content.title, request.content.topics)
+        step.tables.words.read(words | {content_mark(request.content)})  # All in one statement.
         slug, old = decide.target(step.tables, request)
         similar = step.tables.similar(
-            text.words(request.content.title, request.content.topics),
+            words,
             threshold=self._settings.duplicate_threshold,
             without_seq=None if old is None else old.updated_seq,
         )

@@ -1,4 +1,8 @@
-"""The values that memlog speaks in: scopes, notes, links and results. All are frozen."""
+"""The values that memlog speaks in: scopes, notes, links and results. All are frozen.
+
+`gc=False`: these hold only strings, numbers and containers of them, so they can be part of no
+cycle, and a replay makes too many of them for the collector to look at.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +74,7 @@ def _check_principal(principal: object) -> None:
         raise InvalidRequestError("principal", principal, "leave out outer white space")
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Where a note's content came from, as its writer said.
 
     Attributes:
@@ -91,7 +95,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 NO_SOURCE = Source()
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True):
+class Note(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A note as it is at one moment of its scope. Title and body are exactly as written.
 
     Attributes:
@@ -150,7 +154,7 @@ def why_untrusted(provenance: Provenance, source: Source) -> str | None:
     return None
 
 
-class Link(msgspec.Struct, frozen=True, order=True):
+class Link(msgspec.Struct, frozen=True, order=True, gc=False):
     """A directed edge between two notes of one scope; all four fields are its identity."""
 
     from_slug: str

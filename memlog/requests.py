@@ -123,11 +123,12 @@ def write(
     Raises:
         InvalidRequestError: a value does not fit; the error names it and what to send instead.
     """
+    raw_topics = fields.raw_topics(topics)
     stored_source = fields.source(source)
     content = Content(
         title=fields.prose("title", title, bytes_max=fields.TITLE_BYTES_MAX),
         body=fields.prose("body", body, bytes_max=max_body_bytes),
-        topics=fields.topics(topics),
+        topics=fields.topics(raw_topics),
         confidence=fields.confidence(confidence),
         provenance=fields.provenance(provenance, stored_source),
         source=stored_source,
@@ -135,27 +136,29 @@ def write(
     )
     chosen_slug = None if slug is None else fields.slug(slug)
     seen = fields.if_seq(if_seq, slug=chosen_slug)
+    pin = fields.flag("pinned", pinned)
+    allow = fields.flag("allow_pin_untrusted", allow_pin_untrusted)
     given = {
-        "title": title,
-        "body": body,
-        "topics": topics if isinstance(topics, list | tuple) else list(content.topics),
-        "pinned": pinned,
-        "confidence": confidence,
-        "source": fields.given_source(source),
-        "slug": slug,
+        "title": content.title,
+        "body": content.body,
+        "topics": raw_topics,
+        "pinned": pin,
+        "confidence": content.confidence,
+        "source": content.source,
+        "slug": chosen_slug,
         "extra": content.extra,
-        "if_seq": if_seq,
+        "if_seq": seen,
         "provenance": provenance,
-        "allow_pin_untrusted": allow_pin_untrusted,
+        "allow_pin_untrusted": allow,
     }
     return Write(
         method="write",
         given=given,
         content=content,
         slug=chosen_slug,
-        pinned=fields.flag("pinned", pinned),
+        pinned=pin,
         if_seq=seen,
-        allow_pin_untrusted=fields.flag("allow_pin_untrusted", allow_pin_untrusted),
+        allow_pin_untrusted=allow,
     )
 
 

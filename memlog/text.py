@@ -20,6 +20,7 @@ SLUG_NUMBER_MAX = 10**15 - 1  # Fits a 64-bit column, also after adding one.
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 _SLUG_WORDS = re.compile(r"[a-z0-9]+")
 _NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,14})")
+_IDEOGRAPHIC_ZERO = "\u3007"  # A letter number (Nl) to Unicode, a character of words to people.
 _ASCII_TOPIC_GAP = re.compile(r"[^a-z0-9._-]+")
 _ASCII_WORDS = re.compile(r"[a-z0-9]+")
 
@@ -114,7 +115,7 @@ def numbering_stems(stem: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _is_word_character(character: str) -> bool:
     category = unicodedata.category(character)
-    return category[0] in "LM" or category == "Nd"
+    return category[0] in "LM" or category == "Nd" or character == _IDEOGRAPHIC_ZERO
 
 
 def fold(text: str) -> str:

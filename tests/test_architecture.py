@@ -45,7 +45,7 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog.text": _memlog("errors"),
     "memlog.note": _memlog("errors", "text"),
     "memlog.events": _memlog("note"),
-    "memlog.codec": _memlog("errors", "events"),
+    "memlog.codec": _memlog("errors", "text", "note", "events"),
     "memlog.fields": _memlog("errors", "text", "note"),  # the values of a request
     "memlog.requests": _memlog("errors", "text", "note", "fields"),  # what a caller may ask
     "memlog.decide": _memlog("errors", "text", "note", "events", "requests"),
@@ -56,7 +56,7 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "projections": NOTHING,
     "projections.notes": CORE,
     "projections.search": CORE,
-    "projections.digest": CORE,
+    "projections.digest": CORE | {"projections.notes"},  # headlines come from the tables
     "projections.tree": CORE | PROOF,
     "memlog.reads": ABOVE_MEMORY,  # the reading half of memory
     "memlog.step": ABOVE_MEMORY,  # the requests of one transaction
@@ -72,6 +72,7 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog.exchange": EVERYTHING,
     "memlog.adapters": EVERYTHING,
     "memlog.doctor": EVERYTHING,
+    "memlog.__main__": EVERYTHING,
     "memlog.cli": EVERYTHING,
     "memlog.demo": EVERYTHING,
     "memlog.testing": EVERYTHING,

@@ -71,7 +71,6 @@ class Fold:
         self.live = 0
         self.last_seq = 0
         self.touched_seq = 0
-        self._highest: dict[str, int] = {}
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self:
@@ -103,13 +102,14 @@ class Fold:
 
     def highest_number(self, stem: str) -> int:
         """Return the highest number in use for a stem, 0 when none is."""
-        return self._highest.get(stem, 0)
+        numbered = (text.split_number(slug) for slug in self.notes)
+        return max((number for each, number in numbered if each == stem), default=0)
 
     def twin(self, stems: Sequence[str], content: Content) -> Note | None:
         """Return the live note of one of the stems with this content, the oldest, or None."""
         for note in self.notes.values():
-            same_stem = text.split_number(note.slug)[0] in stems
-            if same_stem and note.live and content_of(note) == content:
+            equal = note.live and note.title == content.title and content_of(note) == content
+            if equal and text.split_number(note.slug)[0] in stems:
                 return note
         return None
 
@@ -165,8 +165,6 @@ class Fold:
         old = self.notes.get(slug)
         if old is None:
             self.live += 1
-            stem, number = text.split_number(slug)
-            self._highest[stem] = max(number, self._highest.get(stem, 0))
         self.touched_seq = seq
         self.notes[slug] = Note(
             slug=slug,

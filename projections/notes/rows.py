@@ -10,6 +10,7 @@ import msgspec
 
 from memlog import text
 from memlog.codec import canonical_json
+from memlog.errors import DriftError
 from memlog.note import NO_SOURCE, Link, Note, Source
 
 NOTE_COLUMNS = (
@@ -24,7 +25,18 @@ _decode_extra = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def note_of(row: Sequence[Any]) -> Note:
-    """Return the note of a row of `NOTE_COLUMNS`."""
+    """Return the note of a row of `NOTE_COLUMNS`.
+
+    Raises:
+        DriftError: the row was changed by another hand, so that it is no note any more.
+    """
+    try:
+        return _note_of(row)
+    except (msgspec.DecodeError, ValueError, TypeError) as error:
+        raise DriftError("notes", f"the row of {row[0]!r} is damaged ({error})") from None
+
+
+def _note_of(row: Sequence[Any]) -> Note:
     return Note(
         slug=row[0],
         title=row[1],

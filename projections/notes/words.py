@@ -106,12 +106,14 @@ class Window(msgspec.Struct, frozen=True):
 class Words:
     """The words of one scope, read and changed inside one transaction.
 
-    The newest part of a word is read once and then kept, so one instance serves one transaction.
+    The newest part of a word is read once, changed in memory and stored by `flush`, so one instance
+    serves one transaction, and a batch stores a common word once.
     """
 
     def __init__(self, cursor: Executor, table: str, scope: int) -> None:
         self._cursor, self._table, self.scope = cursor, table, scope
         self._tails: dict[str, Part] = {}
+        self._changed: set[str] = set()
 
     def read(self, words: Iterable[str]) -> None:
         """Read the newest parts of all these words at once, as far as they are not known."""
@@ -158,6 +160,8 @@ class Words:
     def all_seqs(self, word: str) -> list[int]:
         """Return every posting of one word, newest part first."""
         self.read([word])
+        if not self._tails[word].seqs and not self._tails[word].sealed:
+            return []
         parts = [self._tails[word]]
         while parts[-1].sealed:
             parts.append(self._part(word, parts[-1].sealed))
@@ -165,33 +169,34 @@ class Words:
 
     def add(self, words: Iterable[str], *, seq: int, size: int) -> None:
         """File a note under its words; `seq` must be above all seqs of the scope so far."""
-        carried = sorted(words)
+        carried = list(words)
         self.read(carried)
-        rows = []
         for word in carried:
             part = self._tails[word]
             if len(part) >= PART_POSTINGS:
                 key = part.seq_at(0)
-                rows.append(self._row(word, key, part))
+                self._put([self._row(word, key, part)])
                 part = Part(sealed=key)
-            self._tails[word] = part = part.with_posting(seq, size)
-            rows.append(self._row(word, _TAIL, part))
-        self._put(rows)
+            self._tails[word] = part.with_posting(seq, size)
+        self._changed.update(carried)
 
     def remove(self, words: Iterable[str], *, seq: int) -> None:
         """Take a note out from under its words, where `add` filed it under this seq."""
-        carried = sorted(words)
+        carried = list(words)
         self.read(carried)
-        rows = []
         for word in carried:
             tail = self._tails[word]
             if len(tail) and tail.seq_at(0) <= seq:
-                self._tails[word] = part = tail.without_seq(seq)
-                rows.append(self._row(word, _TAIL, part))
+                self._tails[word] = tail.without_seq(seq)
+                self._changed.add(word)
             else:
                 key, part = self._sealed_with(word, seq)
-                rows.append(self._row(word, key, part.without_seq(seq)))
-        self._put(rows)
+                self._put([self._row(word, key, part.without_seq(seq))])
+
+    def flush(self) -> None:
+        """Store the newest parts that changed."""
+        self._put([self._row(word, _TAIL, self._tails[word]) for word in sorted(self._changed)])
+        self._changed.clear()
 
     def _sealed_with(self, word: str, seq: int) -> tuple[int, Part]:
         row = self._cursor.execute(

@@ -62,7 +62,8 @@ class Writer(Reader):
                 pass
 
     def flush(self) -> None:
-        """Store the scope's counters."""
+        """Store the words and the scope's counters."""
+        self.words.flush()
         self.cursor.execute(
             f"UPDATE {self.names.scopes} SET live = ?, notes = ?, last_seq = ?, touched_seq = ? "
             "WHERE id = ?",

@@ -1,0 +1,151 @@
+"""`memlog read` and `memlog list`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from memlog.cli import cells, options, output, rows
+from memlog.cli.session import AsJson, Db, In, session
+from memlog.cli.terminal import visible
+from memlog.cli.words import counted, edge_words, scope_name
+from memlog.memory import Memory
+from memlog.note import Note, Reading, Scope
+
+_PAGE_NOTES = 500
+_SLUG_CELLS_MIN = 12
+_SLUG_SHARE = 0.4  # of a terminal's columns
+_LABEL_CELLS = 15
+
+
+# --- read
+
+
+def read(
+    context: typer.Context,
+    slug: options.Slug,
+    *,
+    db: Db = None,
+    scope: In = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a note.
+
+    On a terminal: what is known about it, then its body, with control characters shown as escapes.
+    Into a pipe or file: the exact bytes of the body and nothing else.
+    """
+    asked = session(context, db=db, scope=scope, as_json=as_json)
+    with asked.notes_for_reading() as memory:
+        reading = memory.read(slug)
+    if asked.as_json:
+        output.record(reading)
+        return
+    if output.on_terminal():
+        _show_head(reading, memory.scope)
+    output.body(reading.note.body)
+
+
+def _show_head(reading: Reading, scope: Scope) -> None:
+    output.line(output.bold(reading.note.title))
+    for label, words in _head(reading, scope):
+        first, *more = cells.wrap(visible(words), output.width() - _LABEL_CELLS)
+        output.line(output.dim(f"  {label:<{_LABEL_CELLS - 2}}"), first)
+        for part in more:
+            output.line(" " * _LABEL_CELLS + part)
+    output.line()
+
+
+def _head(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
+    note, source = reading.note, reading.note.source
+    yield "note", f"{note.slug} in {scope_name(scope)}"
+    if note.superseded_by is not None:
+        yield "history", f"superseded by {note.superseded_by}"
+    if note.pinned:
+        yield "pinned", "yes"
+    if note.topics:
+        yield "topics", ", ".join(note.topics)
+    yield "from", f"{note.provenance}, confidence {note.confidence:g}"
+    given = (source.url, source.artifact, source.note, source.created_at, source.updated_at)
+    if any(given):
+        yield "source", " · ".join(part for part in given if part)
+    yield "written", f"{output.moment(note.written_at)} UTC (seq {note.written_seq})"
+    if note.created_seq != note.written_seq:
+        yield "created", f"{output.moment(note.created_at)} UTC (seq {note.created_seq})"
+    if note.updated_seq != note.written_seq:
+        yield "touched", f"last by seq {note.updated_seq}"
+    for link in reading.links:
+        yield "links to", f"{link.to_slug} {edge_words(link)}"
+    for link in reading.backlinks:
+        yield "linked from", f"{link.from_slug} {edge_words(link)}"
+
+
+# --- list
+
+
+def list_notes(
+    context: typer.Context,
+    *,
+    all_notes: Annotated[
+        bool, typer.Option("--all", help="Superseded notes too, which are history.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="N", min=1, help="At most so many.", show_default="all"),
+    ] = None,
+    db: Db = None,
+    scope: In = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the notes of a scope.
+
+    The most recently written first. Into a pipe: slug, state, time of writing, topics and title,
+    with tabs between them.
+    """
+    asked = session(context, db=db, scope=scope, as_json=as_json)
+    with asked.notes_for_reading() as memory:
+        notes = islice(_pages(memory, live_only=not all_notes), limit)
+        if asked.as_json:
+            for note in notes:
+                output.record(note)
+        elif output.on_terminal():
+            _show_on_terminal(notes, hint="- superseded" if all_notes else "superseded: --all")
+        else:
+            for note in notes:
+                output.fields(_fields(note))
+
+
+def _pages(memory: Memory, *, live_only: bool) -> Iterator[Note]:
+    before = None
+    while page := memory.notes(limit=_PAGE_NOTES, before=before, live_only=live_only):
+        yield from page
+        before = page[-1].written_seq
+
+
+def _fields(note: Note) -> Sequence[str]:
+    state = "pinned" if note.pinned else "live"
+    if not note.live:
+        state = f"superseded by {note.superseded_by}"
+    return note.slug, state, output.moment(note.written_at), ",".join(note.topics), note.title
+
+
+def _show_on_terminal(notes: Iterator[Note], *, hint: str) -> None:
+    first_page = list(islice(notes, _PAGE_NOTES))
+    longest = max((len(note.slug) for note in first_page), default=0)
+    slug_cells = max(_SLUG_CELLS_MIN, min(longest, int(output.width() * _SLUG_SHARE)))
+    columns = (
+        rows.Column("", 1),
+        rows.Column("WRITTEN", 10),
+        rows.Column("SLUG", slug_cells, whole=True),
+    )
+    note_count = rows.show(columns, "TITLE", _marked([*first_page], notes))
+    output.line(output.dim(f"{counted(note_count, 'note')}  * pinned  {hint}"))
+
+
+def _marked(first_page: Iterable[Note], rest: Iterable[Note]) -> Iterator[Sequence[str]]:
+    for notes in (first_page, rest):
+        for note in notes:
+            mark = "-" if not note.live else "*" if note.pinned else ""
+            yield mark, output.moment(note.written_at)[:10], note.slug, note.title

@@ -1,0 +1,78 @@
+r"""Text made fit for a terminal: what could steer, colour or deceive it shows as an escape.
+
+Shown as escapes are control characters (ESC and with it every colour and cursor sequence), format
+characters (bidi overrides, zero-width space and joiners, tags), line and paragraph separators, lone
+surrogates, and what Unicode calls default-ignorable (variation selectors, Hangul fillers): all that
+takes no room, so that nothing can hide. Letters, marks and emoji of any script stay. Pure.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+# Default_Ignorable_Code_Point (Unicode, DerivedCoreProperties.txt) beyond category Cf.
+_INVISIBLE = (
+    (0x034F, 0x034F),  # combining grapheme joiner
+    (0x115F, 0x1160),  # Hangul fillers
+    (0x17B4, 0x17B5),  # Khmer inherent vowels
+    (0x180B, 0x180F),  # Mongolian variation selectors
+    (0x2065, 0x2065),  # kept free
+    (0x3164, 0x3164),  # Hangul filler
+    (0xFE00, 0xFE0F),  # variation selectors
+    (0xFFA0, 0xFFA0),  # half-width Hangul filler
+    (0xFFF0, 0xFFF8),  # kept free
+    (0xE0000, 0xE0FFF),  # tags, more variation selectors
+)
+
+_ASCII_END, _BMP_END = 0x100, 0x10000
+
+
+def visible(text: str) -> str:
+    r"""Return `text` on one line: line breaks and tabs show as `\n` and `\t`, the rest as above."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_NAMED.get(character) or _shown(character) for character in text)
+
+
+def visible_lines(text: str) -> str:
+    """Return `text` with its line feeds and tabs kept, the rest as `visible` shows it."""
+    return "".join(
+        character if character in "\n\t" else _NAMED.get(character) or _shown(character)
+        for character in text
+    )
+
+
+def visible_json(document: str) -> str:
+    """Return a JSON document of the same value in which nothing steers a terminal."""
+    if document.isascii() and document.isprintable():
+        return document
+    return "".join(map(_shown_in_json, document))
+
+
+@lru_cache(maxsize=65_536)
+def steers(character: str) -> bool:
+    """Tell whether a character is one of those that must not reach a terminal."""
+    if unicodedata.category(character) in _STEERING:
+        return True
+    code = ord(character)
+    return code >= _INVISIBLE[0][0] and any(low <= code <= high for low, high in _INVISIBLE)
+
+
+def _shown(character: str) -> str:
+    if not steers(character):
+        return character
+    code = ord(character)
+    if code < _ASCII_END:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _BMP_END else f"\\U{code:08x}"
+
+
+def _shown_in_json(character: str) -> str:
+    if not steers(character):
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,127 @@
+"""README.md is executed: its Python, its tour of the command line, and its lists of commands."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+import memlog
+from memlog.cli import exits
+from memlog.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+PAGES = [README, *(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))]
+COMMANDS = [command.name for command in app.registered_commands]
+
+
+def blocks(language: str) -> list[str]:
+    """Return the fenced blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_examples_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    examples = blocks("python")
+    assert examples
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)  # noqa: S102  # our own page
+
+
+def test_the_tour_of_the_command_line_shows_what_a_terminal_shows(tmp_path: Path) -> None:
+    (tour,) = blocks("console")
+    commands = re.findall(r"^\$ (.*)$", tour, re.MULTILINE)
+    script = "\n".join(f"echo '$ {_quoted(command)}'\n{command}" for command in commands)
+
+    shown = _on_terminal(script, tmp_path)
+
+    assert _timeless(shown) == _timeless(tour.replace("…/", f"{tmp_path.resolve()}/"))
+
+
+def _quoted(command: str) -> str:
+    return command.replace("'", "'\\''")
+
+
+def _timeless(shown: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?", "<time>", shown)
+
+
+def _on_terminal(script: str, directory: Path) -> str:
+    """Run a shell script on a pseudo-terminal of 80 columns, with `memlog` on its path."""
+    program = directory / "bin" / "memlog"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memlog "$@"\n')
+    program.chmod(0o755)
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("MEMLOG_")}
+    environ |= {
+        "PATH": f"{program.parent}:{environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "NO_COLOR": "1",
+        "TERM": "xterm",
+    }
+    environ.pop("COLUMNS", None)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", script],
+        cwd=directory,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    assert process.wait() == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # EIO: the other side is closed.
+        return b""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented(command: str) -> None:
+    assert any(f"`memlog {command}" in page for page in PAGES)
+
+
+def test_no_command_is_documented_that_does_not_exist() -> None:
+    documented = {name for page in PAGES for name in re.findall(r"`memlog ([a-z]+)", page)}
+
+    assert documented - set(COMMANDS) == set()
+
+
+def test_every_exit_code_is_documented() -> None:
+    table = README[README.index("| exit code |") :].split("\n\n")[0]
+    documented = {
+        int(code)
+        for cell in re.findall(r"^\| ([\d, ]+) \|", table, re.MULTILINE)
+        for code in cell.split(",")
+    }
+    ours = {code for name, code in vars(exits).items() if name.isupper()}
+
+    assert documented == ours | {0}
+
+
+def test_every_public_name_that_the_page_names_exists() -> None:
+    named = set(re.findall(r"memlog\.([A-Za-z_]+)", README)) - {"errors"}
+
+    assert named
+    assert named - set(memlog.__all__) == set()
+
+
+def test_every_relative_link_leads_somewhere() -> None:
+    for link in re.findall(r"\]\((?!https?://)([^)#]+)", README):
+        assert (ROOT / link).exists(), link
