@@ -125,8 +125,6 @@ def _write(state: State, request: Write) -> tuple[Payload, ...]:
     if note is not None and not note.live:
         raise SupersededNoteError(slug, living_end(state, slug))
     untrusted = why_untrusted(request.content.provenance, request.content.source)
-    if request.pinned and untrusted and not request.allow_pin_untrusted:
-        raise UntrustedPinError(slug, untrusted)
     written = (
         ()
         if note is not None and content_of(note) == request.content
@@ -136,6 +134,8 @@ def _write(state: State, request: Write) -> tuple[Payload, ...]:
     pins_anew = bool(written) and bool(untrusted)
     before = was_pinned and (not request.pinned or pins_anew)
     after = request.pinned and (not was_pinned or pins_anew)
+    if after and untrusted and not request.allow_pin_untrusted:
+        raise UntrustedPinError(slug, untrusted)
     return (
         *((NoteUnpinned(slug=slug),) if before else ()),
         *written,

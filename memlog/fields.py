@@ -6,6 +6,7 @@ Each refuses what does not fit with the field's name, the value, and what to sen
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, cast, get_args
 
@@ -59,13 +60,13 @@ def string(field: str, value: object) -> str:
 
 def prose(field: str, value: object, *, bytes_max: int) -> str:
     """Return text with a visible character, of limited size."""
-    prose = sized(field, string(field, value), bytes_max=bytes_max)
+    prose = sized(field, string(field, value), bytes_max=bytes_max, advice="split the note")
     if not prose.strip():
         raise InvalidRequestError(field, value, "give at least one visible character")
     return prose
 
 
-def sized(field: str, value: str, *, bytes_max: int) -> str:
+def sized(field: str, value: str, *, bytes_max: int, advice: str = "shorten it") -> str:
     """Return a string of valid Unicode without NUL, of limited size."""
     if text.has_lone_surrogate(value):
         raise InvalidRequestError(field, value, "give valid Unicode, without lone surrogates")
@@ -73,7 +74,7 @@ def sized(field: str, value: str, *, bytes_max: int) -> str:
         raise InvalidRequestError(field, value, "leave out NUL characters")
     length = text.byte_length(value)
     if length > bytes_max:
-        rule = f"it has {length:,} bytes of UTF-8, at most {bytes_max:,} are kept; split it"
+        rule = f"it has {length:,} bytes of UTF-8, at most {bytes_max:,} are kept; {advice}"
         raise InvalidRequestError(field, value, rule)
     return value
 
@@ -105,7 +106,8 @@ def flag(field: str, value: object) -> bool:
 
 def raw_topics(value: object) -> list[str]:
     """Return topics as they were given."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    in_order = isinstance(value, Iterable) and not isinstance(value, AbstractSet)
+    if isinstance(value, str) or not in_order:  # The first topic files the note.
         raise InvalidRequestError("topics", value, "give a list of strings")
     return [sized("topics", string("topics", topic), bytes_max=URL_BYTES_MAX) for topic in value]
 

@@ -144,7 +144,7 @@ def write(
         "topics": raw_topics,
         "pinned": pin,
         "confidence": content.confidence,
-        "source": content.source,
+        "source": msgspec.structs.asdict(content.source),
         "slug": chosen_slug,
         "extra": content.extra,
         "if_seq": seen,

@@ -6,6 +6,7 @@ The library itself never looks at the environment; `from_env` is for programs su
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         recency_weight: the recency bonus of a note written just now, as a share of relevance.
         pinned_bonus: the bonus of a pinned note, as a share of relevance.
         duplicate_threshold: Jaccard similarity from which a write reports a note as similar.
-        search: name of the search backend.
+        search: `whoosh`, or an object with the methods of `projections.search.SearchBackend`.
         harvest_model: model name sent to the harvest endpoint.
         harvest_max_facts: facts kept from one compaction.
         harvest_llm: a callable, or the base URL of an OpenAI-compatible endpoint.
@@ -44,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recency_weight: float = 0.2
     pinned_bonus: float = 0.2
     duplicate_threshold: float = 0.5
-    search: str = "whoosh"
+    search: Any = "whoosh"
     harvest_model: str | None = None
     harvest_max_facts: int = 8
     harvest_llm: Callable[..., Any] | str | None = None
@@ -55,19 +56,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Refuse values that no part of the library could honour."""
-        _at_least_one(self, "max_body_bytes", "pinned_body_bytes", "harvest_max_facts")
-        _in_range(self, "index_token_budget", low=0)
+        _whole(self, "max_body_bytes", "pinned_body_bytes", "harvest_max_facts", low=1)
+        _whole(self, "index_token_budget", low=0)
         _in_range(self, "recency_weight", "pinned_bonus", "lock_timeout_s", low=0)
         _in_range(self, "half_life_days", low=0, open_low=True)
         _in_range(self, "duplicate_threshold", low=0, high=1, open_low=True)
         _in_range(self, "harvest_confidence", low=0, high=1)
 
+    def __repr__(self) -> str:
+        """Show every setting but the key."""
+        shown = (
+            f"{name}={'***' if name == 'harvest_api_key' and value else repr(value)}"
+            for name, value in msgspec.structs.asdict(self).items()
+        )
+        return f"Settings({', '.join(shown)})"
 
-def _at_least_one(settings: Settings, *names: str) -> None:
+
+def _whole(settings: Settings, *names: str, low: int) -> None:
     for name in names:
         value = getattr(settings, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InvalidRequestError(name, value, "give a whole number of at least 1")
+        if not isinstance(value, int) or isinstance(value, bool) or value < low:
+            raise InvalidRequestError(name, value, f"give a whole number of at least {low}")
 
 
 def _in_range(
@@ -81,7 +90,8 @@ def _in_range(
         value = getattr(settings, name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidRequestError(name, value, "give a number")
-        if not math.isfinite(value) or value > high or value < low or (open_low and value == low):
+        above = value > low if open_low else value >= low
+        if not (above and value <= high and value <= sys.float_info.max):
             bound = "above" if open_low else "of at least"
             upper = "" if high == math.inf else f" and at most {high:g}"
             raise InvalidRequestError(name, value, f"give a number {bound} {low:g}{upper}")
