@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,11 +15,19 @@ MEMORY = ":memory:"
 _NETWORK_FILE_SYSTEMS = frozenset(
     {
         "afs",
+        "beegfs",
         "ceph",
         "cifs",
+        "coda",
         "davfs",
+        "fuse.ceph-fuse",
+        "fuse.gcsfuse",
         "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.s3fs",
         "fuse.sshfs",
+        "glusterfs",
+        "gpfs",
         "lustre",
         "ncpfs",
         "nfs",
@@ -27,17 +36,20 @@ _NETWORK_FILE_SYSTEMS = frozenset(
         "smbfs",
     }
 )
+_OCTAL_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
-def sqlite_path(target: str | os.PathLike[str]) -> Path | None:
+def sqlite_path(target: object) -> Path | None:
     """Return the resolved file that a target names, or None for `:memory:`.
 
     A target is a path, `sqlite:///relative`, `sqlite:////absolute` or `:memory:`.
 
     Raises:
-        InvalidRequestError: it is a URL of another kind, or empty.
+        InvalidRequestError: it is a URL of another kind, empty, or no text.
     """
-    name = os.fspath(target)
+    name: object = os.fspath(target) if isinstance(target, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise InvalidRequestError("target", target, "give a path as text, or a pathlib.Path")
     if name in (MEMORY, "sqlite:///:memory:"):
         return None
     if name.startswith("sqlite:"):
@@ -60,11 +72,14 @@ def check_location(path: Path) -> None:
     """Refuse a place that cannot hold a log.
 
     Raises:
-        UnsafeLocationError: there is no such directory, a directory stands in the file's place, or
-            it lies on a network file system.
+        UnsafeLocationError: there is no such directory, something that is no file stands in the
+            file's place, or it lies on a network file system.
+        OSError: the place cannot be looked at.
     """
     if path.is_dir():
         raise UnsafeLocationError(str(path), "it is a directory; name a file in it")
+    if path.exists() and not path.is_file():  # Reading a pipe or a terminal would wait for ever.
+        raise UnsafeLocationError(str(path), "it is a device or a pipe; name a file")
     if not path.parent.is_dir():
         raise UnsafeLocationError(str(path), f"there is no directory {str(path.parent)!r}; make it")
     kind = file_system(path.parent)
@@ -76,7 +91,8 @@ def check_location(path: Path) -> None:
 def file_system(directory: Path, *, mounts: Path = Path("/proc/self/mountinfo")) -> str | None:
     """Return the type of the file system that holds a directory; None where Linux does not tell.
 
-    See proc_pid_mountinfo(5): field 5 is the mount point, the field after `-` the type.
+    See proc_pid_mountinfo(5): field 5 is the mount point, its white space and backslashes in octal;
+    the field after `-` is the type.
     """
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -85,7 +101,7 @@ def file_system(directory: Path, *, mounts: Path = Path("/proc/self/mountinfo"))
     best, kind = -1, None
     for line in lines:
         before, _, after = line.partition(" - ")
-        mount_point = before.split(" ")[4].encode().decode("unicode_escape")
+        mount_point = _OCTAL_ESCAPE.sub(lambda m: chr(int(m[1], 8)), before.split(" ")[4])
         if directory.is_relative_to(mount_point) and len(mount_point) >= best:
             best, kind = len(mount_point), after.split(" ")[0]
     return kind

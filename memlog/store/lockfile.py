@@ -14,15 +14,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
+from weakref import WeakSet
 
-from memlog.errors import BusyError
+from memlog.errors import NotAStoreError
+from memlog.store.files import file_errors
 
 _SUSPECT = b"suspect"
 _FIRST_WAIT_S = 0.0001
 _LONGEST_WAIT_S = 0.005
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_CLOSED = -1
 
 if sys.platform == "win32":
     import msvcrt
@@ -37,7 +40,8 @@ if sys.platform == "win32":
 
     def _unlock(file: int) -> None:
         os.lseek(file, 1024, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+        with suppress(OSError):  # It was not locked.
+            msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
@@ -52,52 +56,91 @@ else:
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
 
+    def _leave_to_parent() -> None:
+        """Close the files in a forked child: open there, they would hold a killed parent's lock."""
+        for lock in list(_open_locks):
+            lock.close()
+
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
 
 class LockFile:
-    """An exclusive lock between processes, and the mark that a store is suspect."""
+    """An exclusive lock between processes, and the mark that a store is suspect.
+
+    One thread at a time may use it.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-
-    @contextmanager
-    def held(self, timeout_s: float) -> Iterator[None]:
-        """Hold the lock; waits with growing pauses of at most 5 ms.
+        """Open the lock file, and make it when there is none.
 
         Raises:
-            BusyError: another writer held it for `timeout_s`.
+            NotAStoreError: something else has its name.
+            ReadOnlyError: it cannot be written.
         """
-        if not _try_lock(self._file):
-            self._wait(timeout_s)
-        try:
-            yield
-        finally:
-            _unlock(self._file)
+        self._path, self._file = path, _CLOSED
+        self._file = self._opened()
+        _open_locks.add(self)
 
-    def _wait(self, timeout_s: float) -> None:
-        deadline, pause = time.monotonic() + timeout_s, _FIRST_WAIT_S
-        while not _try_lock(self._file):
-            if time.monotonic() >= deadline:
-                raise BusyError(str(self._path), timeout_s)
+    def _opened(self) -> int:
+        with file_errors(self._path):
+            file = os.open(self._path, _FLAGS, 0o600)
+        if _SUSPECT.startswith(os.read(file, len(_SUSPECT) + 1)):
+            return file
+        os.close(file)
+        raise NotAStoreError(str(self._path), "the lock file of a store must have this name")
+
+    def lock(self, timeout_s: float) -> bool:
+        """Take the lock, waiting with growing pauses of at most 5 ms; False when others kept it."""
+        deadline, pause = None, _FIRST_WAIT_S
+        while not (_try_lock(self._file) and self._in_place()):
+            now = time.monotonic()
+            deadline = deadline or now + timeout_s
+            if now >= deadline:
+                return False
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_WAIT_S)
+        return True
+
+    def unlock(self) -> None:
+        """Give the lock up, whether it is held or not."""
+        if self._file != _CLOSED:
+            _unlock(self._file)
+
+    def _in_place(self) -> bool:
+        """Tell whether others would lock this very file; open the one they would if it is gone."""
+        if os.fstat(self._file).st_nlink:
+            return True
+        gone, self._file = self._file, self._opened()
+        os.close(gone)
+        return False
 
     @property
     def suspect(self) -> bool:
         """Whether an error was seen after which the store must be checked."""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        return os.read(self._file, len(_SUSPECT)) == _SUSPECT
+        return os.fstat(self._file).st_size > 0
 
     def mark_suspect(self) -> None:
-        """Leave the mark, as far as the disk still takes it."""
-        with suppress(OSError):
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, _SUSPECT)
+        """Leave the mark, as far as the disk still takes it; any thread may call this."""
+        with suppress(OSError):  # By name: another thread may just be closing the handle's file.
+            file = os.open(self._path, os.O_WRONLY)
+            try:
+                os.write(file, _SUSPECT)
+                os.fsync(file)
+            finally:
+                os.close(file)
 
     def clear(self) -> None:
         """Take the mark away: the store was checked."""
         os.ftruncate(self._file, 0)
 
     def close(self) -> None:
-        """Close the file; a held lock goes with it."""
-        os.close(self._file)
+        """Close the file; a held lock goes with it. A second call does nothing."""
+        file, self._file = self._file, _CLOSED
+        if file != _CLOSED:
+            os.close(file)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_open_locks: WeakSet[LockFile] = WeakSet()

@@ -24,6 +24,7 @@ from eventsourcing.sqlite import (
 EVENTS_TABLE = "stored_events"
 
 _SYNCHRONOUS_FULL = 2
+_TIMEOUT_MAX_S = 1_000_000  # The engine counts milliseconds in 31 bits.
 
 
 class _NotWalError(sqlite3.OperationalError):
@@ -45,8 +46,16 @@ class _Connection(SQLiteConnection):
             yield cursor
 
 
-def open_connection(database_name: str, *, timeout_s: float, read_only: bool) -> sqlite3.Connection:
+def open_connection(
+    database_name: str, *, timeout_s: float, read_only: bool = False, query_only: bool = False
+) -> sqlite3.Connection:
     """Return a connection in autocommit mode, durable, and known to be in WAL mode when on a file.
+
+    Args:
+        database_name: a URI.
+        timeout_s: how long it waits for other programs.
+        read_only: the file is not to be changed, so its journal mode stays as it is.
+        query_only: refuse statements that write.
 
     Raises:
         sqlite3.Error: the database cannot be opened, or cannot be in WAL mode.
@@ -56,22 +65,22 @@ def open_connection(database_name: str, *, timeout_s: float, read_only: bool) ->
         uri=True,
         check_same_thread=False,
         isolation_level=None,
-        timeout=timeout_s,
+        timeout=min(timeout_s, _TIMEOUT_MAX_S),
         cached_statements=256,
     )
     try:
-        _prepare(connection, on_file="mode=memory" not in database_name, read_only=read_only)
+        connection.execute("PRAGMA trusted_schema=OFF")
+        if not read_only:
+            _make_durable(connection, on_file="mode=memory" not in database_name)
+        if query_only:
+            connection.execute("PRAGMA query_only=ON")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, *, on_file: bool, read_only: bool) -> None:
-    connection.execute("PRAGMA trusted_schema=OFF")
-    if read_only:
-        connection.execute("PRAGMA query_only=ON")
-        return
+def _make_durable(connection: sqlite3.Connection, *, on_file: bool) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     (level,) = connection.execute("PRAGMA synchronous").fetchone()
     assert level == _SYNCHRONOUS_FULL
@@ -82,25 +91,27 @@ def _prepare(connection: sqlite3.Connection, *, on_file: bool, read_only: bool) 
 
 
 class _Pool(SQLiteConnectionPool):
-    def __init__(self, *, db_name: str, timeout_s: float, read_only: bool) -> None:
-        self._timeout_s, self._read_only = timeout_s, read_only
+    def __init__(self, *, db_name: str, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
         super().__init__(db_name=db_name, pool_timeout=timeout_s)
 
     def _create_connection(self) -> SQLiteConnection:
-        connection = open_connection(
-            self.db_name, timeout_s=self._timeout_s, read_only=self._read_only
-        )
+        connection = open_connection(self.db_name, timeout_s=self._timeout_s)
         connection.row_factory = sqlite3.Row  # The stock recorder reads rows by column name.
         return _Connection(sqlite_conn=connection, max_age=None)
 
 
 class Datastore(SQLiteDatastore):
-    """The stock datastore over connections of `open_connection`, with text stream names."""
+    """The stock datastore over connections of `open_connection`, with text stream names.
 
-    def __init__(self, db_name: str, *, timeout_s: float, read_only: bool = False) -> None:
+    It connects when its recorder's own reads and writes ask it to. A store never does: it hands the
+    recorder a cursor of its transaction.
+    """
+
+    def __init__(self, db_name: str, *, timeout_s: float) -> None:
         super().__init__(db_name, originator_id_type="text")
         self.pool.close()
-        self.pool = _Pool(db_name=db_name, timeout_s=timeout_s, read_only=read_only)
+        self.pool = _Pool(db_name=db_name, timeout_s=timeout_s)
 
 
 class Recorder(SQLiteApplicationRecorder):

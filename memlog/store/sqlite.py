@@ -2,8 +2,9 @@
 
 One write is one transaction: the lock file, `BEGIN IMMEDIATE`, whatever the caller reads, decides
 and projects inside it, `COMMIT`. A transaction that returns is on disk; one that raises left
-nothing. Not promised: that a store survives its file being copied while open, or its `-wal` file
-being deleted.
+nothing, except where an I/O error or a KeyboardInterrupt came during the commit itself: then only
+the log knows, and a `request_id` makes the repetition safe. Not promised: that a store survives its
+file being copied while open, or its `-wal` file being deleted.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-from eventsourcing.persistence import PersistenceError
+from typing import Any, NoReturn
 
 from memlog import text
 from memlog.errors import (
@@ -27,22 +27,22 @@ from memlog.errors import (
     CorruptStoreError,
     ForkedError,
     InvalidRequestError,
-    MemlogError,
-    NewerFormatError,
-    NotAStoreError,
     ReadOnlyError,
     StoreNotFoundError,
 )
-from memlog.store import faults, schema
+from memlog.store import checks, faults, files, schema
 from memlog.store.connections import Connections
-from memlog.store.location import check_location
+from memlog.store.location import MEMORY, check_location
 from memlog.store.lockfile import LockFile
-from memlog.store.recorder import EVENTS_TABLE, Recorder
-from memlog.store.transaction import StoredRow, Transaction
+from memlog.store.recorder import EVENTS_TABLE, Datastore, Recorder
+from memlog.store.rows import StoredRow
+from memlog.store.transaction import Transaction
 
 _PAGE_EVENTS = 1_000
 _NO_LIMIT = 2**62
+_WAIT_MAX_S = threading.TIMEOUT_MAX
 _EPOCH = "0001-01-01T00:00:00.000000Z"  # Before every clock.
+_CLOSED = "it was closed"
 
 Clock = Callable[[], datetime]
 
@@ -57,6 +57,7 @@ class SQLiteStore:
         clock: Clock,
         lock_timeout_s: float,
         tables: Sequence[str],
+        counter_checks: Sequence[str] = (),
         read_only: bool = False,
         create: bool = True,
     ) -> None:
@@ -67,6 +68,8 @@ class SQLiteStore:
             clock: gives the time, aware; read once a transaction.
             lock_timeout_s: how long a write waits for others.
             tables: DDL of the inline projections, run once when the log is made.
+            counter_checks: SELECTs over those, run after an I/O or corruption error; a row's first
+                column is a sentence about a counter that is wrong.
             read_only: open an existing log without being able to write.
             create: make the log when there is none.
 
@@ -75,11 +78,12 @@ class SQLiteStore:
             NotAStoreError: the file is something else; it is left untouched.
             NewerFormatError: a newer release made it.
             UnsafeLocationError: its place cannot hold a log.
+            ReadOnlyError: it cannot be written, and `read_only` was not asked for.
             CorruptStoreError: it is damaged.
             BusyError: another process held the lock for too long.
         """
         self.path = path
-        self.target = ":memory:" if path is None else str(path)
+        self.target = MEMORY if path is None else str(path)
         self.read_only = read_only
         self._clock, self._timeout_s = clock, lock_timeout_s
         self._pid = os.getpid()
@@ -87,104 +91,53 @@ class SQLiteStore:
         self._closed_because: str | None = None
         self._lock_file: LockFile | None = None
         self._open_connections: Connections | None = None
+        now = self._now()
         if path is not None:
-            self._prepare_file(path, create=create and not read_only)
+            self._prepare_files(path, create=create)
         try:
-            with self._translated():
-                self._open(tables)
+            with self._exclusive(lock_timeout_s), self._translated():
+                self._open(tables, counter_checks, now=now)
         except BaseException:
             self.close()
             raise
 
     # --- Opening
 
-    def _prepare_file(self, path: Path, *, create: bool) -> None:
-        check_location(path)
-        if not path.exists():
-            if not create:
+    def _prepare_files(self, path: Path, *, create: bool) -> None:
+        """Refuse what is no store before anything is made; then open the lock file."""
+        with files.file_errors(path):
+            check_location(path)
+        if path.exists() or self.read_only or not create:
+            with self._translated():
+                is_new = not files.holds_log(path, timeout_s=self._timeout_s)
+            if is_new and (self.read_only or not create):
                 raise StoreNotFoundError(self.target)
-            with self._file_errors():
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        elif not self.read_only and not os.access(path, os.W_OK):
-            raise ReadOnlyError(self.target)
-        self._identify(path)
         if not self.read_only:
-            with self._file_errors():
-                self._lock_file = LockFile(path.with_name(path.name + "-lock"))
+            self._lock_file = LockFile(path.with_name(f"{path.name}-lock"))
 
-    @contextmanager
-    def _file_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except PermissionError:
-            raise ReadOnlyError(self.target) from None
-        except OSError as error:
-            raise CorruptStoreError(self.target, error.strerror or str(error)) from error
-
-    def _identify(self, path: Path) -> None:
-        """Refuse a file that is something else, before anything could change it."""
-        with self._file_errors(), path.open("rb") as file:
-            header = file.read(16)
-        if header and header != b"SQLite format 3\0":
-            raise NotAStoreError(self.target, "it is not an SQLite database")
-        if not header and self.read_only:
-            raise NotAStoreError(self.target, "it is empty")
-
-    def _database_name(self) -> str:
-        if self.path is None:
-            return f"file:memlog-{uuid.uuid4()}?mode=memory&cache=shared"
-        return self.path.as_uri() + ("?mode=ro" if self.read_only else "?mode=rw")
-
-    def _open(self, tables: Sequence[str]) -> None:
-        with self._exclusive():
-            is_ours = self.path is not None and self._is_ours(self.path)
-            self._open_connections = Connections(
-                self._database_name(),
-                timeout_s=self._timeout_s,
-                read_only=self.read_only,
-                writer_lock=self._writer,
-            )
-            self._recorder = Recorder(self._connections.datastore)
-            if not is_ours:
-                self._create(tables)
-            elif self._lock_file is not None and self._lock_file.suspect:
-                self._check_pages()
-                self._lock_file.clear()
-        with self.reading() as cursor:
-            row = cursor.execute("SELECT log_id, secret, position FROM log").fetchone()
+    def _open(self, tables: Sequence[str], counter_checks: Sequence[str], *, now: str) -> None:
+        name, is_new = f"file:memlog-{uuid.uuid4()}?mode=memory&cache=shared", True
+        if self.path is not None:
+            if not self.read_only:
+                files.make(self.path)
+            is_new = not files.holds_log(self.path, timeout_s=self._timeout_s)
+            self._identity = files.identity(self.path)
+            name = files.uri(self.path, read_only=self.read_only, timeout_s=self._timeout_s)
+        self._open_connections = Connections(
+            name, timeout_s=self._timeout_s, read_only=self.read_only
+        )
+        self._recorder = Recorder(Datastore(name, timeout_s=self._timeout_s))
+        if is_new:
+            self._create(tables, now)
+        with contextmanager(self._view)(self._connections.writer) as cursor:
+            self._check(cursor, counter_checks)
+            row = cursor.execute("SELECT log_id, secret FROM log").fetchone()
             self.log_id: str = row[0]
             self.secret: bytes = row[1]
-            highest = cursor.execute(f"SELECT max(rowid) FROM {EVENTS_TABLE}").fetchone()[0] or 0
-        if highest != row[2]:
-            detail = f"its head says position {row[2]}, its last event is {highest}"
-            raise CorruptStoreError(self.target, detail)
 
-    @property
-    def _connections(self) -> Connections:
-        if self._open_connections is None:  # Closed by another thread, just now.
-            raise ClosedError(self.target, self._closed_because or "it was closed")
-        return self._open_connections
-
-    def _is_ours(self, path: Path) -> bool:
-        """Look at the file through a connection that changes nothing, not even the journal mode."""
-        connection = sqlite3.connect(self._database_name(), uri=True, timeout=self._timeout_s)
-        with closing(connection):
-            application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            objects = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if application_id == schema.APPLICATION_ID:
-            if version > schema.FORMAT:
-                raise NewerFormatError(str(path), version, schema.FORMAT)
-            return True
-        if objects or application_id:
-            raise NotAStoreError(str(path), "it is the database of another program")
-        if self.read_only:
-            raise NotAStoreError(str(path), "it is empty")
-        return False
-
-    def _create(self, tables: Sequence[str]) -> None:
-        created_at = self._now()
-        with self._connections.writer.transaction(commit=True) as cursor:
+    def _create(self, tables: Sequence[str], now: str) -> None:
+        with self._connections.writer as writer:
+            writer.execute("BEGIN IMMEDIATE")
             for statement in (
                 *self._recorder.create_table_statements,
                 *schema.TABLES,
@@ -193,32 +146,44 @@ class SQLiteStore:
                 f"PRAGMA application_id = {schema.APPLICATION_ID}",
                 f"PRAGMA user_version = {schema.FORMAT}",
             ):
-                cursor.execute(statement)
-            cursor.execute(
+                writer.execute(statement)
+            writer.execute(
                 "INSERT INTO log VALUES (1, ?, ?, ?, 0, ?)",
-                (str(uuid.uuid4()), created_at, os.urandom(32), _EPOCH),
+                (str(uuid.uuid4()), now, os.urandom(32), _EPOCH),
             )
-        if self.path is not None and os.name == "posix":
-            directory = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(directory)  # A new file's name is durable only once its directory is.
-            finally:
-                os.close(directory)
+        if self.path is not None:
+            files.sync_directory(self.path)
 
-    def _check_pages(self) -> None:
-        with self.reading() as cursor:
-            problems = [row[0] for row in cursor.execute("PRAGMA integrity_check(3)")]
-        if problems != ["ok"]:
-            raise CorruptStoreError(self.target, "; ".join(problems))
+    def _check(self, cursor: sqlite3.Cursor, counter_checks: Sequence[str]) -> None:
+        if self.path is not None:
+            files.marks(cursor, self.path)  # As they are by now, and in what will be written.
+        head_fault = checks.head_fault(cursor)
+        if head_fault is not None:
+            raise CorruptStoreError(self.target, head_fault)
+        if self._lock_file is not None and self._lock_file.suspect:
+            found = checks.faults(cursor, counter_checks)
+            if found:
+                raise CorruptStoreError(self.target, "; ".join(found))
+            self._lock_file.clear()
+
+    @property
+    def _connections(self) -> Connections:
+        connections = self._open_connections
+        if connections is None or self._closed_because is not None:  # By another thread, just now.
+            raise ClosedError(self.target, self._closed_because or _CLOSED)
+        return connections
 
     # --- Writing
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self, *, wait_s: float | None = None) -> Iterator[Transaction]:
         """One write: commits when the block ends, leaves nothing when it raises.
 
+        Args:
+            wait_s: how long to wait for the other writers; `lock_timeout_s` when None.
+
         Raises:
-            BusyError: other writers held the lock for `lock_timeout_s`.
+            BusyError: other writers held the lock for so long.
             StoreFullError: no space; nothing was stored.
             ReadOnlyError: the store cannot be written.
             ClosedError, ForkedError: the handle is not usable here.
@@ -228,61 +193,127 @@ class SQLiteStore:
         if self.read_only:
             raise ReadOnlyError(self.target)
         now = self._now()
-        with self._exclusive(), self._translated():
+        wait_s = self._timeout_s if wait_s is None else wait_s
+        with self._exclusive(wait_s):
             writer = self._connections.writer
-            with writer.transaction(commit=True) as cursor:
-                transaction = Transaction(cursor, self._recorder, log_id=self.log_id, now=now)
-                yield transaction
-                transaction.finish()
+            try:
+                self._check_in_place()
+                with writer:  # It commits or rolls back in C: no interrupt can come in between.
+                    writer.execute("BEGIN IMMEDIATE")
+                    transaction = Transaction(
+                        writer.cursor(),
+                        self._recorder,
+                        target=self.target,
+                        log_id=self.log_id,
+                        now=now,
+                    )
+                    yield transaction
+                    transaction.finish()
+            except (sqlite3.Error, CorruptStoreError) as error:
+                self._fail(error)
+
+    def _check_in_place(self) -> None:
+        """Refuse to acknowledge writes into a file that nobody will ever open again."""
+        if self.path is not None and files.identity(self.path) != self._identity:
+            detail = "its file was moved, replaced or deleted while it was open"
+            raise CorruptStoreError(self.target, detail)
 
     def _now(self) -> str:
-        moment = self._clock()
-        if moment.utcoffset() is None:
+        moment: object = self._clock()  # Injected: its type is only promised.
+        if not isinstance(moment, datetime) or moment.utcoffset() is None:
             raise InvalidRequestError("clock", moment, "it must give an aware datetime")
         return text.utc_text(moment)
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _exclusive(self, wait_s: float) -> Iterator[None]:
         """Exclude the other writers: threads by a lock, processes by the lock file."""
-        if not self._writer.acquire(timeout=self._timeout_s):
-            raise BusyError(self.target, self._timeout_s)
+        deadline = time.monotonic() + wait_s
+        acquired: list[bool] = []
         try:
-            with self._lock_file.held(self._timeout_s) if self._lock_file else nullcontext():
-                yield
+            # One call in C: no interrupt can come between taking the lock and knowing it.
+            acquired.extend(map(self._writer.acquire, (True,), (min(wait_s, _WAIT_MAX_S),)))
+            if not acquired[0]:
+                raise BusyError(self.target, wait_s)
+            lock_file = self._lock_file
+            if lock_file is not None and not lock_file.lock(deadline - time.monotonic()):
+                raise BusyError(self.target, wait_s)
+            yield
         finally:
-            self._writer.release()
+            if True in acquired:
+                try:
+                    self._leave()
+                finally:
+                    self._writer.release()
+
+    def _leave(self) -> None:
+        """End an exclusive part: after `close`, or after damage, the connections go as well."""
+        if self._closed_because is not None and self._open_connections is not None:
+            self._open_connections.close()  # The last one of all processes makes a checkpoint.
+            self._open_connections = None
+        lock_file = self._lock_file
+        if lock_file is not None:
+            lock_file.unlock()
+            if self._closed_because is not None:
+                self._lock_file = None
+                lock_file.close()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        """Raise errors of the engine as memlog's own; damage ends the handle."""
         try:
             yield
-        except (PersistenceError, sqlite3.Error) as error:
-            raise self._translation(error) from error
+        except (sqlite3.Error, CorruptStoreError) as error:
+            self._fail(error)
 
-    def _translation(self, error: Exception) -> MemlogError:
-        translated = faults.translate(error, target=self.target, timeout_s=self._timeout_s)
-        if faults.ends_handle(translated):
-            if self._lock_file is not None:
-                self._lock_file.mark_suspect()
-            self._closed_because = self._closed_because or str(translated)
-        return translated
+    def _fail(self, error: sqlite3.Error | CorruptStoreError) -> NoReturn:
+        seen: Exception = error
+        if isinstance(error, sqlite3.Error):
+            seen = faults.translate(error, target=self.target, timeout_s=self._timeout_s)
+        if isinstance(seen, CorruptStoreError):
+            self._closed_because = self._closed_because or str(seen)
+            lock_file = self._lock_file
+            if lock_file is not None:
+                lock_file.mark_suspect()
+        if seen is error:
+            raise error
+        raise seen from error
 
     # --- Reading
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Cursor]:
-        """One consistent view of the store, as of the block's first statement."""
+        """One consistent view of the store, as of the block's first statement.
+
+        Raises:
+            ClosedError, ForkedError: the handle is not usable here.
+            BusyError: another thread kept a store in memory to itself for `lock_timeout_s`.
+            CorruptStoreError: an I/O or corruption error; the handle is closed.
+        """
         self._check_usable()
-        connection = self._connections.take_reader()
+        if self.path is None:
+            with self._exclusive(self._timeout_s):
+                yield from self._view(self._connections.writer)
+            return
+        connections = self._connections
+        try:
+            connection = connections.take_reader()
+        except sqlite3.Error as error:
+            self._fail(error)
+        try:
+            yield from self._view(connection)
+        finally:
+            connections.put_reader(connection)
+
+    def _view(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
         try:
             cursor = connection.cursor()
-            cursor.row_factory = None
             cursor.execute("BEGIN")
             yield cursor
-        except (PersistenceError, sqlite3.Error) as error:
-            raise self._translation(error) from error
+        except (sqlite3.Error, CorruptStoreError) as error:
+            self._fail(error)
         finally:
-            self._connections.put_reader(connection)
+            if connection.in_transaction:
+                connection.rollback()
 
     def rows(self, *, after: int = 0, up_to: int = _NO_LIMIT) -> Iterator[StoredRow]:
         """Yield stored events with positions in (after, up_to], in order.
@@ -340,11 +371,8 @@ class SQLiteStore:
         """Close the store; a second call does nothing. In a forked child it leaves all alone."""
         if os.getpid() != self._pid:
             return
-        self._closed_because = self._closed_because or "it was closed"
-        connections, self._open_connections = self._open_connections, None
-        if connections is not None:
-            with suppress(BusyError), self._exclusive():  # The last connection checkpoints.
-                connections.close()
-        if self._lock_file is not None:
-            self._lock_file.close()
-            self._lock_file = None
+        self._closed_because = self._closed_because or _CLOSED
+        if self._open_connections is None and self._lock_file is None:
+            return
+        with suppress(BusyError), self._exclusive(self._timeout_s):
+            pass  # Whoever leaves last takes the connections along; that may be a write elsewhere.

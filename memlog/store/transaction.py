@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteCursor
 
 from memlog import codec
+from memlog.errors import CorruptStoreError
 from memlog.events import Event
 from memlog.store.recorder import EVENTS_TABLE, Recorder
-
-
-class StoredRow(NamedTuple):
-    """One event as it lies in the table."""
-
-    position: int
-    stream: str
-    seq: int
-    type: str
-    state: bytes
+from memlog.store.rows import StoredRow
 
 
 class Transaction:
@@ -34,19 +25,26 @@ class Transaction:
             last event of the log.
     """
 
-    def __init__(self, cursor: SQLiteCursor, recorder: Recorder, *, log_id: str, now: str) -> None:
-        self._es_cursor, self._recorder, self._log_id = cursor, recorder, log_id
-        self.cursor: sqlite3.Cursor = cursor.sqlite_cursor
-        self.cursor.row_factory = None
-        row = self.cursor.execute("SELECT position, recorded_at FROM log").fetchone()
+    def __init__(
+        self, cursor: sqlite3.Cursor, recorder: Recorder, *, target: str, log_id: str, now: str
+    ) -> None:
+        self.cursor, self._recorder = cursor, recorder
+        self._target, self._log_id = target, log_id
+        row = cursor.execute("SELECT position, recorded_at FROM log").fetchone()
+        if row is None:
+            raise CorruptStoreError(target, "its head is missing")
         self.head: int = row[0]
         self._first_head = self.head
         self.recorded_at: str = max(now, row[1])
 
     def append(self, events: Sequence[Event], salts: Sequence[bytes]) -> None:
-        """Append events whose positions follow the head, each with a salt of its own."""
+        """Append events whose positions follow the head, each with a salt of its own.
+
+        Raises:
+            CorruptStoreError: another program put events behind the head.
+        """
         positions = self._recorder.insert(
-            self._es_cursor,
+            SQLiteCursor(self.cursor),
             [
                 StoredEvent(
                     originator_id=event.stream,
@@ -57,7 +55,9 @@ class Transaction:
                 for event, salt in zip(events, salts, strict=True)
             ],
         )
-        assert list(positions) == [event.position for event in events]
+        if list(positions) != [event.position for event in events]:
+            detail = f"its head says position {self.head}, its next event would be {positions[0]}"
+            raise CorruptStoreError(self._target, detail)
         self.head += len(events)
 
     def rows(self, *, after: int) -> Iterator[StoredRow]:
