@@ -23,6 +23,7 @@ URL_BYTES_MAX = 2_048
 SOURCE_TEXT_BYTES_MAX = 1_000
 EXTRA_BYTES_MAX = 8_000
 LABEL_BYTES_MAX = 200
+WHOLE_MAX = 2**62
 
 
 def slug(value: object, *, field: str = "slug") -> str:
@@ -97,6 +98,13 @@ def opaque_id(field: str, value: object) -> str | None:
     return identity
 
 
+def whole(field: str, value: object, *, low: int = 0, rule: str = "") -> int:
+    """Return a whole number of at least `low` that a database can hold."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= WHOLE_MAX:
+        raise InvalidRequestError(field, value, rule or f"give a whole number of at least {low}")
+    return int(value)
+
+
 def flag(field: str, value: object) -> bool:
     """Return a truth value."""
     if not isinstance(value, bool):
@@ -106,8 +114,8 @@ def flag(field: str, value: object) -> bool:
 
 def raw_topics(value: object) -> list[str]:
     """Return topics as they were given."""
-    in_order = isinstance(value, Iterable) and not isinstance(value, AbstractSet)
-    if isinstance(value, str) or not in_order:  # The first topic files the note.
+    without_order = isinstance(value, str | AbstractSet)  # The first topic files the note.
+    if without_order or not isinstance(value, Iterable):
         raise InvalidRequestError("topics", value, "give a list of strings")
     return [sized("topics", string("topics", topic), bytes_max=URL_BYTES_MAX) for topic in value]
 
@@ -225,8 +233,7 @@ def if_seq(value: object, *, slug: str | None) -> int | None:
     """Return the `updated_seq` that the caller saw, or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidRequestError("if_seq", value, "give the updated_seq that you saw, or 0")
-    if slug is None and value != 0:
+    seen = whole("if_seq", value, rule="give the updated_seq that you saw, or 0")
+    if slug is None and seen != 0:
         raise InvalidRequestError("if_seq", value, "name the slug of the note that you saw")
-    return value
+    return seen

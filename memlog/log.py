@@ -10,17 +10,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from memlog import codec
+from memlog import codec, fields
 from memlog.events import Event
 from memlog.memory import Memory
 from memlog.note import Scope, ScopeInfo
 from memlog.rebuild import Progress, Rebuilt, rebuild_notes
+from memlog.searching import Searcher
 from memlog.settings import Settings
 from memlog.step import Ids
 from memlog.store.files import file_errors
 from memlog.store.location import sqlite_path
+from memlog.store.rows import decoded
 from memlog.store.sqlite import SQLiteStore
+from projections.digest import tables as digest_tables
 from projections.notes import reader, tables
+
+Projection = Literal["notes", "search"]
 
 
 def default_path() -> Path:
@@ -80,11 +85,12 @@ def open(
         sqlite_path(target),
         clock=clock,
         lock_timeout_s=chosen.lock_timeout_s,
-        tables=tables.ddl(),
+        tables=(*tables.ddl(), *digest_tables.ddl()),
         read_only=read_only,
         create=create,
     )
-    return Log(store, settings=chosen, ids=Ids(new_id, new_salt))
+    searcher = Searcher(store, settings=chosen, clock=clock)
+    return Log(store, settings=chosen, searcher=searcher, ids=Ids(new_id, new_salt))
 
 
 class Log:
@@ -96,8 +102,10 @@ class Log:
         settings: what it was opened with.
     """
 
-    def __init__(self, store: SQLiteStore, *, settings: Settings, ids: Ids) -> None:
-        self._store, self._ids = store, ids
+    def __init__(
+        self, store: SQLiteStore, *, settings: Settings, searcher: Searcher, ids: Ids
+    ) -> None:
+        self._store, self._searcher, self._ids = store, searcher, ids
         self.target, self.log_id, self.settings = store.target, store.log_id, settings
 
     def scope(self, kind: Literal["owner", "global"] | Scope, principal: str = "") -> Memory:
@@ -107,7 +115,9 @@ class Log:
             InvalidRequestError: kind or principal do not fit.
         """
         scope = kind if isinstance(kind, Scope) else Scope(kind, principal)
-        return Memory(self._store, scope, settings=self.settings, ids=self._ids)
+        return Memory(
+            self._store, scope, settings=self.settings, searcher=self._searcher, ids=self._ids
+        )
 
     def scopes(self) -> tuple[ScopeInfo, ...]:
         """Return every scope that has events, by stream name."""
@@ -118,10 +128,10 @@ class Log:
         """Yield the log's events with a position above `after`, in order.
 
         Raises:
-            DamageError: an event's bytes are not canonical, or of an unknown type.
+            InvalidRequestError: `after` is no whole number of at least 0.
+            DamageError: an event's bytes are not canonical, of an unknown type, or misfiled.
         """
-        for row in self._store.rows(after=after):
-            yield codec.decode(row.state, position=row.position)
+        return map(decoded, self._store.rows(after=fields.whole("after", after)))
 
     def position(self) -> int:
         """Return the position of the last event, 0 when there is none."""
@@ -130,21 +140,29 @@ class Log:
             return head
 
     def rebuild(
-        self, projection: Literal["notes"] = "notes", *, progress: Progress | None = None
+        self, projection: Projection = "notes", *, progress: Progress | None = None
     ) -> Rebuilt:
         """Make a projection anew from the log, beside the live one; compare; swap.
 
         Readers and writers go on meanwhile, and never see half of it.
 
         Args:
-            projection: its name.
-            progress: called with (events done, events to do) about every 500 events.
+            projection: `notes` or `search`.
+            progress: called with (events done, events to do) about every 500 events, or with
+                (scopes done, scopes to do) for `search`.
         """
-        del projection  # There is one so far; the name keeps calls readable.
-        return rebuild_notes(self._store, progress=progress)
+        if projection == "notes":
+            return rebuild_notes(self._store, progress=progress)
+        scopes = self.scopes()
+        for done, each in enumerate(scopes, start=1):
+            self._searcher.rebuild(each.scope.stream)
+            if progress is not None:
+                progress(done, len(scopes))
+        return Rebuilt(projection=projection, events=self.position(), differences=())
 
     def close(self) -> None:
         """Close the log; a second call does nothing."""
+        self._searcher.close()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memlog import decide, requests, text
+from memlog import decide, requests, sections, text
 from memlog.errors import InvalidRequestError
 from memlog.events import NoteUnpinned
-from memlog.note import Linked, Pinned, Scope, Written
+from memlog.note import Linked, Note, Pinned, Scope, Written
 from memlog.reads import Reads
 from memlog.requests import AddLink, Origin, Pin, RemoveLink, Unpin, Write
+from memlog.searching import Searcher
 from memlog.settings import Settings
 from memlog.step import Ids, Step
 from projections.notes.words import content_mark
@@ -51,8 +52,16 @@ class Memory(Reads):
         scope: whose notes these are.
     """
 
-    def __init__(self, store: SQLiteStore, scope: Scope, *, settings: Settings, ids: Ids) -> None:
-        super().__init__(store, scope, settings=settings)
+    def __init__(
+        self,
+        store: SQLiteStore,
+        scope: Scope,
+        *,
+        settings: Settings,
+        searcher: Searcher,
+        ids: Ids,
+    ) -> None:
+        super().__init__(store, scope, settings=settings, searcher=searcher)
         self._ids = ids
 
     # --- Writing
@@ -178,6 +187,7 @@ class Memory(Reads):
                 created=known.created,
                 changed=True,
                 replayed=True,
+                pin_shown=self._pin_shown(step, step.note(known.slug)),
                 seq=known.seq,
                 position=known.position,
             )
@@ -198,9 +208,17 @@ class Memory(Reads):
             similar=similar,
             unpinned=any(isinstance(payload, NoteUnpinned) for payload in payloads)
             and not note.pinned,
+            pin_shown=self._pin_shown(step, note),
             seq=note.updated_seq,
             position=step.position_of(note.updated_seq),
         )
+
+    def _pin_shown(self, step: Step, note: Note) -> bool | None:
+        if not note.pinned:
+            return None
+        settings = sections.render_settings(self._settings)
+        tables = step.tables
+        return sections.pin_shown(tables.cursor, tables.names, tables.counters, note.slug, settings)
 
     def pin(
         self,
@@ -257,6 +275,7 @@ class Memory(Reads):
             seq = note.updated_seq if known is None else known.seq
             return Pinned(
                 note=note,
+                pin_shown=self._pin_shown(step, note),
                 changed=known is not None or bool(payloads),
                 replayed=known is not None,
                 seq=seq,
@@ -339,7 +358,10 @@ class Memory(Reads):
                 from_note=step.note(request.link.from_slug),
                 to_note=older,
                 link=request.link,
-                left_section=older.pinned and not older.live and bool(payloads),
+                left_section=bool(payloads)
+                and isinstance(request, AddLink)
+                and request.link.rel == "supersedes"
+                and older.pinned,
                 changed=known is not None or bool(payloads),
                 replayed=known is not None,
                 seq=seq,

@@ -215,12 +215,14 @@ class Written(Outcome, frozen=True, kw_only=True):
         created: whether the write made a new note.
         similar: live notes with overlapping words, best first, at most 5.
         unpinned: the rewrite took away a pin that the note had.
+        pin_shown: whether the pinned body has room in the section; None when it is not pinned.
     """
 
     note: Note
     created: bool
     similar: tuple[Similar, ...] = ()
     unpinned: bool = False
+    pin_shown: bool | None = None
 
 
 class Linked(Outcome, frozen=True, kw_only=True):
@@ -245,9 +247,15 @@ class Linked(Outcome, frozen=True, kw_only=True):
 
 
 class Pinned(Outcome, frozen=True, kw_only=True):
-    """What `pin` and `unpin` answer: the note as it is after it."""
+    """What `pin` and `unpin` answer.
+
+    Attributes:
+        note: the note as it is after the request.
+        pin_shown: whether the pinned body has room in the section; None when it is not pinned.
+    """
 
     note: Note
+    pin_shown: bool | None = None
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

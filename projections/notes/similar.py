@@ -19,6 +19,7 @@ from memlog.text import jaccard
 from projections.notes.words import Window
 
 SIMILAR_MAX = 5
+_ROUNDING = 1e-9  # 0.56 * 25 is a little above 14, and 14 words must do.
 
 
 class Match(msgspec.Struct, frozen=True, order=True):
@@ -56,7 +57,7 @@ def matches(
             windows do not tell.
         without_seq: `updated_seq` of a note to leave out.
     """
-    shared_min = math.ceil(threshold * len(words))
+    shared_min = math.ceil(threshold * len(words) - _ROUNDING)
     nobody_carries = len(words) - len(windows)
     chosen = sorted(windows.values(), key=_commonness)[
         : len(words) - shared_min + 1 - nobody_carries

@@ -113,6 +113,7 @@ def _ddl_of(names: Names) -> tuple[str, ...]:
         # slug, keeps slugs unique, and knows the highest number of a stem.
         f"CREATE UNIQUE INDEX {names.notes}_slug ON {names.notes} (scope, stem, number)",
         f"CREATE INDEX {names.notes}_written ON {names.notes} (scope, written_seq)",
+        f"CREATE INDEX {names.notes}_pinned ON {names.notes} (scope) WHERE pinned = 1",
         f"CREATE UNIQUE INDEX {names.notes}_updated ON {names.notes} (scope, updated_seq)",
         f"""
         CREATE TABLE {names.links} (

@@ -1,0 +1,211 @@
+"""Hold the tables of the notes projection against the fold of the log, row by row.
+
+The expected rows are written down here once more, from the words of the design, and not with the
+projection's own writer: what both get wrong in the same way must not look right.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from memlog import text
+from memlog.decide import content_of
+from memlog.errors import DriftError
+from memlog.events import Event
+from memlog.note import Link
+from projections.notes import rows
+from projections.notes.fold import Fold
+from projections.notes.reader import live_set
+from projections.notes.words import content_mark
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from memlog.log import Log
+    from projections.notes.tables import Names
+
+_REQUEST_COLUMNS = "slug, created, first_position, seq, position"
+_Rows = dict[Any, Any]
+
+
+def tables_equal_fold(log: Log) -> bool:
+    """Tell that notes, links, requests, counters and words are what the log's events add up to.
+
+    Costs a replay of the whole log. Nobody may write meanwhile.
+
+    Returns:
+        True; so that it can stand in an `assert`.
+
+    Raises:
+        DriftError: they differ; the error names the table and the first row.
+    """
+    folds, log_row = _folds(log), _expected_log_row(log)
+    with log._store.reading() as cursor:  # noqa: SLF001  # there is no public way to the tables
+        names = live_set(cursor)
+        scopes = dict(cursor.execute(f"SELECT stream, id FROM {names.scopes}").fetchall())  # noqa: S608
+        _compare("log", _log_row(cursor), log_row)
+        _compare("scopes", _scope_rows(cursor, names), _expected_scopes(folds))
+        for stream, (fold, _) in folds.items():
+            scope = scopes[stream]
+            _compare(f"notes of {stream}", _note_rows(cursor, names, scope), _notes(fold))
+            _compare(f"links of {stream}", _link_rows(cursor, names, scope), _links(fold))
+            _compare(f"requests of {stream}", _request_rows(cursor, names, scope), _asked(fold))
+            _compare(f"words of {stream}", _postings(cursor, names, scope), _words(fold))
+        _compare_totals(cursor, names, folds)
+    return True
+
+
+def _folds(log: Log) -> dict[str, tuple[Fold, int]]:
+    """Return the fold of each stream, with the position of the stream's first event."""
+    folds: dict[str, tuple[Fold, int]] = {}
+    for event in log.events():
+        fold, _ = folds.setdefault(event.stream, (Fold(), event.position))
+        fold.add(event)
+    return folds
+
+
+def _compare(table: str, stored: _Rows, expected: _Rows) -> None:
+    for key in sorted({*stored, *expected}, key=repr):
+        if stored.get(key) != expected.get(key):
+            detail = f"{table}, row {key!r}: {stored.get(key)!r} instead of {expected.get(key)!r}"
+            raise DriftError("notes", detail)
+
+
+# --- The log's and the scopes' rows
+
+
+def _log_row(cursor: sqlite3.Cursor) -> _Rows:
+    return {"log": cursor.execute("SELECT position, recorded_at FROM log").fetchone()}
+
+
+def _expected_log_row(log: Log) -> _Rows:
+    last: Event | None = None
+    for position, event in enumerate(log.events(), start=1):
+        assert event.position == position
+        last = event
+    if last is None:
+        return {"log": (0, "0001-01-01T00:00:00.000000Z")}
+    return {"log": (last.position, last.recorded_at_text)}
+
+
+def _scope_rows(cursor: sqlite3.Cursor, names: Names) -> _Rows:
+    found = cursor.execute(
+        f"SELECT stream, id, live, notes, last_seq, touched_seq FROM {names.scopes}"  # noqa: S608
+    )
+    return {row[0]: row[1:] for row in found}
+
+
+def _expected_scopes(folds: dict[str, tuple[Fold, int]]) -> _Rows:
+    return {
+        stream: (
+            first_position,
+            sum(note.superseded_by is None for note in fold.notes.values()),
+            len(fold.notes),
+            fold.last_seq,
+            max((note.updated_seq for note in fold.notes.values()), default=0),
+        )
+        for stream, (fold, first_position) in folds.items()
+    }
+
+
+def _compare_totals(
+    cursor: sqlite3.Cursor, names: Names, folds: dict[str, tuple[Fold, int]]
+) -> None:
+    """Find rows of scopes that do not exist."""
+    sizes = {
+        names.notes: sum(len(fold.notes) for fold, _ in folds.values()),
+        names.links: sum(len(fold.links) for fold, _ in folds.values()),
+        names.requests: sum(len(fold.requests) for fold, _ in folds.values()),
+    }
+    for table, size in sizes.items():
+        stored = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+        _compare("number of rows", {table: stored}, {table: size})
+    strangers = cursor.execute(
+        f"SELECT word, scope FROM {names.words} WHERE scope NOT IN (SELECT id FROM {names.scopes})"  # noqa: S608
+    )
+    _compare("words of no scope", dict(strangers), {})
+
+
+# --- Notes, links and requests
+
+
+def _note_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+    found = cursor.execute(
+        f"SELECT stem, number, {rows.NOTE_COLUMNS} FROM {names.notes} WHERE scope = ?",  # noqa: S608
+        (scope,),
+    )
+    return {row[2]: (row[0], row[1], rows.note_of(row[2:])) for row in found}
+
+
+def _notes(fold: Fold) -> _Rows:
+    return {slug: (*text.split_number(slug), note) for slug, note in fold.notes.items()}
+
+
+def _link_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+    found = cursor.execute(
+        f"SELECT id, {rows.LINK_COLUMNS} FROM {names.links} WHERE scope = ?",  # noqa: S608
+        (scope,),
+    )
+    return {row[0]: Link(*row[1:]) for row in found}
+
+
+def _links(fold: Fold) -> _Rows:
+    return {position: link for link, position in fold.links.items()}
+
+
+def _request_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+    found = cursor.execute(
+        f"SELECT request_id, {_REQUEST_COLUMNS} FROM {names.requests} WHERE scope = ?",  # noqa: S608
+        (scope,),
+    )
+    return {row[0]: row[1:] for row in found}
+
+
+def _asked(fold: Fold) -> _Rows:
+    return {
+        request_id: (each.slug, each.created, each.first_position, each.seq, each.position)
+        for request_id, each in fold.requests.items()
+    }
+
+
+# --- Words
+
+
+def _postings(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+    """Return the postings of each word that has some, oldest first, as its parts chain them."""
+    found = cursor.execute(
+        f"SELECT word, part, sealed, seqs, sizes FROM {names.words} WHERE scope = ?",  # noqa: S608
+        (scope,),
+    )
+    parts: dict[str, dict[int, tuple[int, bytes, bytes]]] = {}
+    for word, part, *content in found:
+        parts.setdefault(word, {})[part] = tuple(content)
+    postings = {word: list(_chained(chain)) for word, chain in parts.items()}
+    return {word: filed for word, filed in postings.items() if filed}
+
+
+def _chained(parts: dict[int, tuple[int, bytes, bytes]]) -> Iterator[tuple[int, int]]:
+    """Yield a word's (updated_seq, size), from the oldest part to part 0; all must be reached."""
+    keys = [0]
+    while (before := parts[keys[-1]][0]) != 0:
+        keys.append(before)
+    if set(keys) != set(parts):
+        raise DriftError("notes", f"parts {sorted(parts)} of a word, of which {keys} are chained")
+    for key in reversed(keys):
+        _, seqs, sizes = parts[key]
+        count = len(sizes) // 2
+        yield from zip(
+            struct.unpack(f"<{count}I", seqs), struct.unpack(f"<{count}H", sizes), strict=True
+        )
+
+
+def _words(fold: Fold) -> _Rows:
+    expected: dict[str, list[tuple[int, int]]] = {}
+    for note in sorted(fold.notes.values(), key=lambda each: each.updated_seq):
+        if note.superseded_by is None:
+            words = text.words(note.title, note.topics)
+            for word in (*words, content_mark(content_of(note))):
+                expected.setdefault(word, []).append((note.updated_seq, len(words)))
+    return expected
