@@ -1,0 +1,1 @@
+"""Measurements of memlog beside what a user would take instead; see `benchmarks/README.md`."""
