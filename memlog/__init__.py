@@ -15,6 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memlog.defuse import (
+        wrap as wrap,
+    )
     from memlog.errors import (
         AlreadySupersededError as AlreadySupersededError,
     )
@@ -156,6 +159,7 @@ if TYPE_CHECKING:
     from memlog.note import (
         Written as Written,
     )
+    from memlog.sections import Section as Section
     from memlog.settings import (
         Settings as Settings,
     )
@@ -168,6 +172,9 @@ if TYPE_CHECKING:
     from memlog.text import (
         slugify as slugify,
     )
+    from projections.digest.render import hash_text as hash_text
+    from projections.digest.render import render as render
+    from projections.search.protocol import Hit as Hit
 
 __version__ = "0.1.0"
 
@@ -203,6 +210,7 @@ _HOMES = {
         "UntrustedPinError",
         "format_error",
     ),
+    "memlog.defuse": ("wrap",),
     "memlog.events": ("Event",),
     "memlog.log": ("Log", "default_path", "open"),
     "memlog.memory": ("Memory",),
@@ -221,8 +229,11 @@ _HOMES = {
         "Source",
         "Written",
     ),
+    "memlog.sections": ("Section",),
     "memlog.settings": ("Settings", "from_env"),
     "memlog.text": ("normalize_topics", "slugify"),
+    "projections.digest.render": ("hash_text", "render"),
+    "projections.search.protocol": ("Hit",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -314,7 +314,7 @@ class UnsafeLocationError(TargetError):
         self.target, self.why = target, why
 
     def __str__(self) -> str:
-        return f"{self.target!r} cannot hold a log: {self.why}; use a local disk"
+        return f"{self.target!r} cannot hold a log: {self.why}"
 
 
 class DamageError(MemlogError):

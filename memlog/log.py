@@ -144,7 +144,8 @@ class Log:
     ) -> Rebuilt:
         """Make a projection anew from the log, beside the live one; compare; swap.
 
-        Readers and writers go on meanwhile, and never see half of it.
+        Readers and writers go on meanwhile, and never see half of it. Where the notes differed, the
+        search indexes, which were made from them, are made anew as well.
 
         Args:
             projection: `notes` or `search`.
@@ -152,13 +153,19 @@ class Log:
                 (scopes done, scopes to do) for `search`.
         """
         if projection == "notes":
-            return rebuild_notes(self._store, progress=progress)
+            rebuilt = rebuild_notes(self._store, progress=progress)
+            if rebuilt.differences:  # The search indexes were made from the tables as they were.
+                self._rebuild_search(None)
+            return rebuilt
+        self._rebuild_search(progress)
+        return Rebuilt(projection=projection, events=self.position(), differences=())
+
+    def _rebuild_search(self, progress: Progress | None) -> None:
         scopes = self.scopes()
         for done, each in enumerate(scopes, start=1):
             self._searcher.rebuild(each.scope.stream)
             if progress is not None:
                 progress(done, len(scopes))
-        return Rebuilt(projection=projection, events=self.position(), differences=())
 
     def close(self) -> None:
         """Close the log; a second call does nothing."""

@@ -16,6 +16,7 @@ import msgspec
 from memlog import codec
 from memlog.errors import RebuildTakenOverError
 from memlog.events import Event
+from projections.digest import tables as digest_tables
 from projections.notes import comparison
 from projections.notes.reader import live_set
 from projections.notes.tables import Names, other
@@ -109,4 +110,5 @@ def _swap(store: SQLiteStore, token: str, names: Names, done: int) -> Rebuilt:
         )
         for table in other(names).all:
             transaction.cursor.execute(f"DELETE FROM {table}")
+        digest_tables.forget(transaction.cursor)  # What forged rows gave must not live on.
         return Rebuilt(projection="notes", events=transaction.head, differences=differences)

@@ -53,16 +53,21 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog.settings": _memlog("errors"),
     "memlog.store": _memlog("errors", "text", "codec", "settings", "note", "events"),
     "memlog.proof": NOTHING,
+    "memlog.signing": _memlog("errors", "proof"),  # keys, and what they sign
     "projections": NOTHING,
     "projections.notes": CORE,
     "projections.search": CORE,
     "projections.digest": CORE | {"projections.notes"},  # headlines come from the tables
     "projections.tree": CORE | PROOF,
-    "memlog.reads": ABOVE_MEMORY,  # the reading half of memory
+    "memlog.feed": ABOVE_MEMORY,  # a scope as a search engine reads it
+    "memlog.searching": ABOVE_MEMORY | _memlog("feed"),  # the search side of an open log
+    "memlog.sections": ABOVE_MEMORY,  # the section of a scope, stored and rendered
+    "memlog.reads": ABOVE_MEMORY | _memlog("searching", "sections"),  # the reading half of memory
     "memlog.step": ABOVE_MEMORY,  # the requests of one transaction
     "memlog.rebuild": ABOVE_MEMORY,  # projections anew from the log
-    "memlog.memory": ABOVE_MEMORY | _memlog("reads", "step"),
-    "memlog.log": ABOVE_MEMORY | _memlog("memory", "step", "rebuild"),  # the handle and open()
+    "memlog.memory": ABOVE_MEMORY | _memlog("reads", "step", "searching", "sections"),
+    "memlog.log": ABOVE_MEMORY
+    | _memlog("memory", "step", "rebuild", "searching"),  # the handle and open()
     "memlog.audit": EVERYTHING,
     "memlog.checkpoint": EVERYTHING,
     "memlog.tools": EVERYTHING,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import memlog
-from memlog.cli import demo, links, logs, notes, output, pins, stores, write
+from memlog.cli import demo, links, logs, notes, output, pins, search, section, stores, write
 from memlog.cli.exits import USAGE
 from memlog.cli.session import AsJson, Db, In
 
@@ -52,6 +52,8 @@ for _name, _command in (
     ("write", write.write),
     ("read", notes.read),
     ("list", notes.list_notes),
+    ("search", search.search),
+    ("index", section.index),
     ("link", links.link),
     ("unlink", links.unlink),
     ("pin", pins.pin),

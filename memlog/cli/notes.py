@@ -11,7 +11,14 @@ import typer
 from memlog.cli import cells, options, output, rows
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.terminal import visible
-from memlog.cli.words import counted, edge_words, scope_name
+from memlog.cli.words import (
+    counted,
+    edge_words,
+    mark_words,
+    scope_name,
+    state_mark,
+    state_words,
+)
 from memlog.memory import Memory
 from memlog.note import Note, Reading, Scope
 
@@ -88,9 +95,7 @@ def _head(reading: Reading, scope: Scope) -> Iterator[tuple[str, str]]:
 def list_notes(
     context: typer.Context,
     *,
-    all_notes: Annotated[
-        bool, typer.Option("--all", help="Superseded notes too, which are history.")
-    ] = False,
+    all_notes: options.AllNotes = False,
     limit: Annotated[
         int | None,
         typer.Option("--limit", metavar="N", min=1, help="At most so many.", show_default="all"),
@@ -111,7 +116,7 @@ def list_notes(
             for note in notes:
                 output.record(note)
         elif output.on_terminal():
-            _show_on_terminal(notes, hint="- superseded" if all_notes else "superseded: --all")
+            _show_on_terminal(notes, hint=mark_words(all_notes=all_notes))
         else:
             for note in notes:
                 output.fields(_fields(note))
@@ -125,9 +130,7 @@ def _pages(memory: Memory, *, live_only: bool) -> Iterator[Note]:
 
 
 def _fields(note: Note) -> Sequence[str]:
-    state = "pinned" if note.pinned else "live"
-    if not note.live:
-        state = f"superseded by {note.superseded_by}"
+    state = state_words(pinned=note.pinned, superseded_by=note.superseded_by)
     return note.slug, state, output.moment(note.written_at), ",".join(note.topics), note.title
 
 
@@ -141,11 +144,11 @@ def _show_on_terminal(notes: Iterator[Note], *, hint: str) -> None:
         rows.Column("SLUG", slug_cells, whole=True),
     )
     note_count = rows.show(columns, "TITLE", _marked([*first_page], notes))
-    output.line(output.dim(f"{counted(note_count, 'note')}  * pinned  {hint}"))
+    output.line(output.dim(f"{counted(note_count, 'note')}  {hint}"))
 
 
 def _marked(first_page: Iterable[Note], rest: Iterable[Note]) -> Iterator[Sequence[str]]:
     for notes in (first_page, rest):
         for note in notes:
-            mark = "-" if not note.live else "*" if note.pinned else ""
+            mark = state_mark(pinned=note.pinned, superseded_by=note.superseded_by)
             yield mark, output.moment(note.written_at)[:10], note.slug, note.title

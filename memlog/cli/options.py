@@ -34,6 +34,7 @@ def rels() -> list[str]:
 Slug = Annotated[
     str, typer.Argument(metavar="SLUG", autocompletion=slugs, help="The note.", show_default=False)
 ]
+AllNotes = Annotated[bool, typer.Option("--all", help="Superseded notes too, which are history.")]
 
 Actor = Annotated[
     str | None, typer.Option("--actor", metavar="ID", help="Who asks; kept for ever, so opaque.")

@@ -6,6 +6,7 @@ import typer
 
 from memlog.cli import options, output
 from memlog.cli.session import AsJson, Db, In, Session, session
+from memlog.cli.words import NO_ROOM
 from memlog.note import Pinned
 
 
@@ -67,3 +68,5 @@ def _tell(asked: Session, result: Pinned, *, done: str, was: str) -> None:
         output.line(f"{done} ", slug, f" (seq {result.seq})")
     else:
         output.line("unchanged: ", slug, f" {was}")
+    if not asked.as_json and result.note.live and result.pin_shown is False:
+        output.line(f"  {NO_ROOM}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TextIO
 
@@ -25,7 +26,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     _prepare_streams()
     try:
-        code = _command()(arguments, prog_name="memlog", standalone_mode=False)
+        with _warnings_told():
+            code = _command()(arguments, prog_name="memlog", standalone_mode=False)
         sys.stdout.flush()
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer caught it and ends with 1.
@@ -50,6 +52,22 @@ def _prepare_streams() -> None:
             # A terminal says what it can show; into a pipe goes UTF-8 in every locale.
             encoding = stream.encoding if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Print what the library logs as sentences; logging's own way would print it raw."""
+    handler, logger = _Notices(logging.WARNING), logging.getLogger("memlog")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Notices(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        output.notice(f"memlog: {record.getMessage()}")
 
 
 def _ended_by(error: BaseException) -> int:

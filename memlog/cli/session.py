@@ -66,9 +66,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return parse_scope(self.scope_text)
 
     @contextmanager
-    def log_for_reading(self) -> Iterator[Log]:
-        """Open the log so that nothing can be written; makes none."""
-        with self._open(read_only=True, create=False) as log:
+    def log_for_reading(self, *, budget_tokens: int | None = None) -> Iterator[Log]:
+        """Open the log so that nothing can be written; makes none.
+
+        Args:
+            budget_tokens: the size of its sections, when it is not that of the settings.
+        """
+        with self._open(read_only=True, create=False, budget_tokens=budget_tokens) as log:
             yield log
 
     @contextmanager
@@ -78,10 +82,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             yield log
 
     @contextmanager
-    def notes_for_reading(self) -> Iterator[Memory]:
-        """Open the notes of the scope so that nothing can be written; makes no log."""
+    def notes_for_reading(self, *, budget_tokens: int | None = None) -> Iterator[Memory]:
+        """Open the notes of the scope as `log_for_reading` opens the log."""
         scope = self.scope()
-        with self.log_for_reading() as log:
+        with self.log_for_reading(budget_tokens=budget_tokens) as log:
             yield log.scope(scope)
 
     @contextmanager
@@ -91,11 +95,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         with self.log_for_writing() as log:
             yield log.scope(scope)
 
-    def _open(self, *, read_only: bool, create: bool) -> Log:
+    def _open(self, *, read_only: bool, create: bool, budget_tokens: int | None = None) -> Log:
         if self.target in (":memory:", "sqlite:///:memory:"):
             raise UsageError(_IN_MEMORY)
         try:
             settings = memlog.from_env(os.environ)
+            if budget_tokens is not None:
+                settings = msgspec.structs.replace(settings, index_token_budget=budget_tokens)
             return memlog.open(self.target, settings=settings, read_only=read_only, create=create)
         except InvalidRequestError as error:  # Of the target or a setting: not of a request.
             raise UsageError(format_error(error)) from None

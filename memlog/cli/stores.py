@@ -1,21 +1,24 @@
-"""`memlog stats` and `memlog rebuild`: how the store is, and its tables made anew."""
+"""`memlog stats` and `memlog rebuild`: how the store is, and its projections made anew."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated, get_args
 
 import msgspec
 import typer
 
 from memlog.cli import output
-from memlog.cli.exits import DAMAGE
+from memlog.cli.exits import DAMAGE, UsageError
 from memlog.cli.progress import progress
-from memlog.cli.session import AsJson, Db, In, session
+from memlog.cli.session import AsJson, Db, In, Session, session
 from memlog.cli.words import counted, scope_name
-from memlog.log import Log
+from memlog.errors import shown
+from memlog.log import Log, Projection
 from memlog.note import Scope
+from memlog.rebuild import Rebuilt
 
 _LABEL_CELLS = 15
 
@@ -99,22 +102,55 @@ def _lines(found: _Stats) -> Iterator[tuple[str, str]]:
         yield "fingerprint", found.fingerprint
 
 
-def rebuild(context: typer.Context, *, db: Db = None, as_json: AsJson = False) -> None:
-    """Make the tables anew from the log.
+def _projections() -> list[str]:
+    return list(get_args(Projection))
 
-    They are compared with the old ones and swapped in; readers and writers go on meanwhile. Exits 4
-    when the old tables were not what the log says; the new ones are.
+
+def rebuild(
+    context: typer.Context,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="notes|search",
+            autocompletion=_projections,
+            help="Only the notes tables, or only the search indexes.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the notes tables and the search indexes anew.
+
+    The tables follow from the log; they are compared with the old ones and swapped in while readers
+    and writers go on. The indexes follow from the tables. Exits 4 when the old tables were not what
+    the log says; the new ones are.
     """
     asked = session(context, db=db, as_json=as_json)
-    with asked.log_for_writing() as log, progress("rebuilding") as show:
-        rebuilt = log.rebuild(progress=show)
+    chosen: list[Projection] = [each for each in get_args(Projection) if what in (None, each)]
+    if not chosen:
+        sentence = f"{shown(what)} cannot be rebuilt: give notes, search, or nothing for both"
+        raise UsageError(sentence)
+    differ = False
+    with asked.log_for_writing() as log:
+        for projection in chosen:
+            with progress("rebuilding") as show:
+                rebuilt = log.rebuild(projection, progress=show)
+            _tell(asked, rebuilt)
+            differ = differ or bool(rebuilt.differences)
+    if differ:
+        raise typer.Exit(DAMAGE)
+
+
+def _tell(asked: Session, rebuilt: Rebuilt) -> None:
+    events = counted(rebuilt.events, "event")
     if asked.as_json:
         output.record(rebuilt)
+    elif rebuilt.projection == "search":
+        output.line(f"rebuilt the search indexes from the notes of {events}")
     else:
-        from_what = f"rebuilt the {rebuilt.projection} from {counted(rebuilt.events, 'event')}"
         found = "they differed and are right now" if rebuilt.differences else "no difference"
-        output.line(f"{from_what}: {found}")
+        output.line(f"rebuilt the notes from {events}: {found}")
         for difference in rebuilt.differences:
             output.line(f"  {difference}")
-    if rebuilt.differences:
-        raise typer.Exit(DAMAGE)

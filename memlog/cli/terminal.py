@@ -11,22 +11,10 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+from memlog.defuse import is_invisible
 
-# Default_Ignorable_Code_Point (Unicode, DerivedCoreProperties.txt) beyond category Cf.
-_INVISIBLE = (
-    (0x034F, 0x034F),  # combining grapheme joiner
-    (0x115F, 0x1160),  # Hangul fillers
-    (0x17B4, 0x17B5),  # Khmer inherent vowels
-    (0x180B, 0x180F),  # Mongolian variation selectors
-    (0x2065, 0x2065),  # kept free
-    (0x3164, 0x3164),  # Hangul filler
-    (0xFE00, 0xFE0F),  # variation selectors
-    (0xFFA0, 0xFFA0),  # half-width Hangul filler
-    (0xFFF0, 0xFFF8),  # kept free
-    (0xE0000, 0xE0FFF),  # tags, more variation selectors
-)
+_STEERING = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 _ASCII_END, _BMP_END = 0x100, 0x10000
 
@@ -56,10 +44,7 @@ def visible_json(document: str) -> str:
 @lru_cache(maxsize=65_536)
 def steers(character: str) -> bool:
     """Tell whether a character is one of those that must not reach a terminal."""
-    if unicodedata.category(character) in _STEERING:
-        return True
-    code = ord(character)
-    return code >= _INVISIBLE[0][0] and any(low <= code <= high for low, high in _INVISIBLE)
+    return unicodedata.category(character) in _STEERING or is_invisible(character)
 
 
 def _shown(character: str) -> str:

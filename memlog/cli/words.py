@@ -13,6 +13,8 @@ from memlog.events import (
 )
 from memlog.note import Change, Link, Note, Scope
 
+NO_ROOM = "it has no room in the section: pinned notes get half of it, the newest first"
+
 _PLAIN_CHANGES = {"note_written": "created", "note_pinned": "pinned", "note_unpinned": "unpinned"}
 
 
@@ -67,6 +69,23 @@ def origin_words(actor: str | None, conversation_id: str | None) -> str:
     """Return who did it and in which conversation, or nothing when neither is known."""
     by = "" if actor is None else f" by {actor}"
     return by if conversation_id is None else f"{by} in {conversation_id}"
+
+
+def state_words(*, pinned: bool, superseded_by: str | None) -> str:
+    """Return the state of a note: `live`, `pinned` or `superseded by …`."""
+    if superseded_by is not None:
+        return f"superseded by {superseded_by}"
+    return "pinned" if pinned else "live"
+
+
+def state_mark(*, pinned: bool, superseded_by: str | None) -> str:
+    """Return the same as one character, nothing for a note that is just live."""
+    return "-" if superseded_by is not None else "*" if pinned else ""
+
+
+def mark_words(*, all_notes: bool) -> str:
+    """Return what stands below notes with marks: what the marks mean."""
+    return f"* pinned  {'- superseded' if all_notes else 'superseded: --all'}"
 
 
 def counted(number: int, noun: str) -> str:

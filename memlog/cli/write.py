@@ -9,7 +9,7 @@ import typer
 
 from memlog.cli import options, output
 from memlog.cli.session import AsJson, Db, In, session
-from memlog.cli.words import counted, scope_name
+from memlog.cli.words import NO_ROOM, counted, scope_name
 from memlog.errors import InvalidRequestError
 from memlog.note import Scope, Written
 
@@ -150,6 +150,8 @@ def _tell(written: Written, scope: Scope) -> None:
     output.line(f"{verb} ", output.bold(note.slug), f" in {scope_name(scope)} (seq {written.seq})")
     if note.pinned:
         output.line("  pinned")
+    if note.live and written.pin_shown is False:
+        output.line(f"  {NO_ROOM}")
     if written.unpinned:
         output.line("  unpinned, since the rewrite did not say --pinned")
     if written.similar:

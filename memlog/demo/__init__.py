@@ -31,6 +31,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         events: number of events.
         replay_equal: whether the log, folded in memory, gives the same notes and links.
         rebuild_differences: what a rebuild of the tables found otherwise.
+        section_hash: hash of the section at the end.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     replay_equal: bool
     rebuild_differences: tuple[str, ...]
+    section_hash: str
 
 
 def new_path() -> Path:
@@ -65,6 +67,8 @@ def run(target: str | os.PathLike[str], *, scope: Scope, program: str, say: Say)
         steps.show_history(memory, "assert", say=say)
         equal = steps.replay(log, memory, say=say)
         differences = steps.rebuild(log, say=say)
+        steps.search(memory, say=say)
+        section_hash = steps.section(memory, say=say)
         told = Told(
             path=log.target,
             scope=scope_name(scope),
@@ -72,6 +76,7 @@ def run(target: str | os.PathLike[str], *, scope: Scope, program: str, say: Say)
             events=log.position(),
             replay_equal=equal,
             rebuild_differences=differences,
+            section_hash=section_hash,
         )
     steps.farewell(told.path, told.scope, program=program, say=say)
     return told

@@ -8,10 +8,12 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 
+from memlog.cli.cells import cut
 from memlog.cli.words import change_words, counted, event_words, origin_words, scope_name
 from memlog.demo.topics import Topic, split, title_of
 from memlog.errors import RuleError, format_error
@@ -24,6 +26,11 @@ ACTOR = "demo"
 
 _WIDTH = 78
 _LOG_LINES = 6
+_HITS_MAX = 3
+_SNIPPET_LINES = 2
+_SECTION_LINES = 6
+_QUERIES = ("catching exeptions", "unpacked iterables", "__getattr__", "lambda")
+_TO_TRY = ("list", "read assert", "history lambda", "search 'catching exeptions'", "index")
 
 Say = Callable[[str], None]
 
@@ -147,7 +154,7 @@ def replay(log: Log, memory: Memory, *, say: Say) -> bool:
 
 
 def rebuild(log: Log, *, say: Say) -> tuple[str, ...]:
-    """Make the tables anew from the log, and compare."""
+    """Make the notes tables anew from the log, and compare."""
     _head(say, "Rebuild: the tables anew from the log, compared and swapped")
     began = time.perf_counter()
     rebuilt = log.rebuild()
@@ -157,11 +164,60 @@ def rebuild(log: Log, *, say: Say) -> tuple[str, ...]:
     return rebuilt.differences
 
 
+def search(memory: Memory, *, say: Say) -> None:
+    """Search with a misspelled word, other forms of words, an identifier, and for an old note."""
+    _head(say, "Search: any words, best first")
+    began = time.perf_counter()
+    memory.search(_QUERIES[0])
+    took = time.perf_counter() - began
+    notes = counted(len(memory.notes()), "note")
+    say(f"  {notes} indexed with the first search, in {took * 1000:,.0f} ms")
+    for query in _QUERIES:
+        began = time.perf_counter()
+        hits = memory.search(query, limit=_HITS_MAX)
+        took = time.perf_counter() - began
+        say("")
+        say(f"  {query}   ({took * 1000:.1f} ms)")
+        for hit in hits[:1]:
+            say(f"    {hit.slug}: {hit.title}")
+            for line in wrap(hit.snippet, _WIDTH - 6)[:_SNIPPET_LINES]:
+                say(f"      {line}")
+        _tell(say, "  then " + (", ".join(hit.slug for hit in hits[1:]) or "nothing else"))
+
+
+def section(memory: Memory, *, say: Say) -> str:
+    """Show the section, and what changes its hash; return the last one."""
+    _head(say, "The section: what goes into the system prompt, the same bytes each time")
+    before = memory.section()
+    lines = before.text.splitlines()
+    say(f"  hash {before.hash}, {len(before.text.encode()):,} bytes:")
+    say("")
+    for line in [*lines[:_SECTION_LINES], "[...]", lines[-1]]:
+        say(f"  {cut(line, _WIDTH)}".rstrip())
+    say("")
+    memory.read("assert")
+    with suppress(RuleError):
+        memory.write(title="Lambdas", body="Changed after all.", slug="lambda", actor=ACTOR)
+    say(f"  {memory.section().hash} after a read and a refused write")
+    memory.write(
+        title="Lambdas, in one line, with defaults",
+        body="lambda x, y=1: x + y is a function without a name and without statements.\n",
+        slug="lambdas-in-one-line",
+        topics=["python"],
+        actor=ACTOR,
+    )
+    after = memory.section()
+    say(f"  {after.hash} after a rewrite of lambdas-in-one-line")
+    kept = "still gives" if memory.section_text(before.hash) == before.text else "does NOT give"
+    say(f"  {before.hash} {kept} the text above, to the byte")
+    return after.hash
+
+
 def farewell(path: str, scope_given: str, *, program: str, say: Say) -> None:
     """Say where the file is and what to try on it."""
     _head(say, "Yours to try")
     say(f"  export MEMLOG_DB={quote(path)} MEMLOG_SCOPE={quote(scope_given)}")
-    for words in ("list", "read assert", "history lambda"):
+    for words in _TO_TRY:
         say(f"  {program} {words}")
 
 

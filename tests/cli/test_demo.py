@@ -1,6 +1,8 @@
 """`memlog demo`: the tour, its text, and what it leaves behind."""
 
 import json
+import re
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -30,9 +32,42 @@ def test_the_tour_fits_80_columns_and_tells_what_was_found(alice: Run, tmp_path:
     assert (ended.code, ended.err) == (0, "")
     export = f"  export MEMLOG_DB={tmp_path / 'tour.db'} MEMLOG_SCOPE=owner:demo"
     assert [line for line in ended.lines if cells.width(line) > 80] in ([], [export])
-    assert ended.lines[-4] == export
+    assert export in ended.lines
     for sentence in ("the same as in the tables", "no difference", "assert is pinned", "refused"):
         assert sentence in ended.out.decode()
+
+
+def test_the_tour_finds_notes_by_other_forms_and_misspelled_words(
+    alice: Run, tmp_path: Path
+) -> None:
+    shown = alice("demo", "--db", str(tmp_path / "tour.db")).lines
+    after = {
+        line.split("   (")[0].strip(): shown[at + 1 : at + 4]
+        for at, line in enumerate(shown)
+        if line.endswith(" ms)")
+    }
+
+    assert set(after) == {"catching exeptions", "unpacked iterables", "__getattr__", "lambda"}
+    assert "exception" in "".join(after["catching exeptions"][1:])
+    assert "unpacking" in "".join(after["unpacked iterables"][1:])
+    assert "__getattr__" in "".join(after["__getattr__"][1:])
+    assert after["lambda"][0].startswith("    lambdas-in-one-line: ")
+
+
+def test_only_a_rewrite_changes_the_hash_of_the_section(alice: Run, tmp_path: Path) -> None:
+    shown = alice("demo", "--db", str(tmp_path / "tour.db")).out.decode()
+    before = re.search(r"  hash ([0-9a-f]{16}), [\d,]+ bytes:", shown)
+    untouched = re.search(r"  ([0-9a-f]{16}) after a read and a refused write", shown)
+    rewritten = re.search(r"  ([0-9a-f]{16}) after a rewrite", shown)
+
+    assert before
+    assert untouched
+    assert rewritten
+    assert before[1] == untouched[1] != rewritten[1]
+    assert f"{before[1]} still gives the text above" in shown
+    path = str(tmp_path / "tour.db")
+    now = alice("index", "--hash", "--db", path, "--scope", "owner:demo")
+    assert now.lines == [rewritten[1]]
 
 
 def test_what_the_tour_names_at_its_end_works(
@@ -41,8 +76,10 @@ def test_what_the_tour_names_at_its_end_works(
     ended: Ended = alice("demo", "--db", str(tmp_path / "tour.db"))
     monkeypatch.setenv("MEMLOG_DB", str(tmp_path / "tour.db"))
     monkeypatch.setenv("MEMLOG_SCOPE", "owner:demo")
-    for line in ended.lines[-3:]:
-        shown = alice(*line.split()[line.split().index("memlog") + 1 :])
+    to_try = [shlex.split(line) for line in ended.lines[-5:]]
+    assert {"search", "index"} < {word for words in to_try for word in words}
+    for words in to_try:
+        shown = alice(*words[words.index("memlog") + 1 :])
         assert (shown.code, shown.err) == (0, "")
         assert shown.out
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -112,11 +113,18 @@ def _without_our_styles(shown: bytes) -> str:
     return text.replace("\n", "").replace("\t", "")
 
 
-@pytest.mark.parametrize("command", ["list", "list --json", "log", "log --json"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("list", "list --json", "log", "log --json", "index", "index --json"),
+        *("search '' --limit 9999 --explain", "search red --limit 9999 --json"),
+    ],
+)
 def test_nothing_steers_a_terminal(command: str, alice: Run, kept: Path) -> None:
-    shown = alice(*command.split(), "--db", str(kept), terminal=True)
+    shown = alice(*shlex.split(command), "--db", str(kept), terminal=True)
 
     assert shown.code == 0
+    assert shown.out
     assert not any(map(steers, set(_without_our_styles(shown.out))))
 
 
@@ -144,13 +152,16 @@ def test_on_a_real_terminal_nothing_raw_escapes(
     alice: Run, run_on_terminal: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil = "".join(OWN[:6])
-    alice("write", evil, "--slug", "evil", "--topic", "t", "--source-note", evil, "--body", evil)
+    told = ("--topic", "t", "--source-note", evil, "--body", evil, "--pinned")
+    alice("write", evil, "--slug", "evil", *told)
     alice("write", "other", "--body", "x", "--actor", "\u202eactor")
     alice("link", "evil", "other", "related", "--label", evil[:60])
     monkeypatch.setenv("NO_COLOR", "1")
     for command in (
         "read evil",
         "list",
+        "search red",
+        "index",
         "log",
         "history other",
         "read evil --json",

@@ -213,12 +213,23 @@ def test_stats_tell_where_the_log_is_and_what_it_holds(
 
 
 def test_a_rebuild_finds_no_difference(alice: Run) -> None:
-    assert alice("rebuild").lines == ["rebuilt the notes from 8 events: no difference"]
-    assert json.loads(alice("rebuild", "--json").out) == {
-        "projection": "notes",
-        "events": 8,
-        "differences": [],
-    }
+    assert alice("rebuild").lines == [
+        "rebuilt the notes from 8 events: no difference",
+        "rebuilt the search indexes from the notes of 8 events",
+    ]
+    assert [json.loads(line) for line in alice("rebuild", "--json").lines] == [
+        {"projection": "notes", "events": 8, "differences": []},
+        {"projection": "search", "events": 8, "differences": []},
+    ]
+
+
+def test_a_rebuild_of_one_projection_leaves_the_other(alice: Run, tmp_path: Path) -> None:
+    assert alice("rebuild", "notes").lines == ["rebuilt the notes from 8 events: no difference"]
+    assert not (tmp_path / "notes.db-index").exists()
+    assert alice("rebuild", "search").lines == [
+        "rebuilt the search indexes from the notes of 8 events"
+    ]
+    assert len(list((tmp_path / "notes.db-index").glob("*/*"))) == 2  # one for each scope
 
 
 def test_a_rebuild_of_tables_that_drifted_repairs_them_and_exits_4(
@@ -229,12 +240,14 @@ def test_a_rebuild_of_tables_that_drifted_repairs_them_and_exits_4(
         connection.execute(f"UPDATE notes_{live} SET body = 'forged' WHERE slug = 'deploy-key'")
 
     assert alice("read", "deploy-key").out == b"forged"
+    assert len(alice("search", "forged", "--all").lines) == 1
     ended = alice("rebuild")
     assert (ended.code, ended.lines[0]) == (
         4,
         "rebuilt the notes from 8 events: they differed and are right now",
     )
     assert alice("read", "deploy-key").out == b"Old."
+    assert alice("search", "forged", "--all").lines == []
     assert alice("rebuild").code == 0
 
 
@@ -242,7 +255,10 @@ def test_reading_changes_no_byte(alice: Run, tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     before = path.read_bytes()
 
-    for command in ("read deploy-key", "list", "log", "history deploy-key", "scopes", "stats"):
+    for command in (
+        *("read deploy-key", "list", "search key", "index"),
+        *("log", "history deploy-key", "scopes", "stats"),
+    ):
         assert alice(*command.split()).code == 0
 
     assert path.read_bytes() == before
@@ -251,7 +267,9 @@ def test_reading_changes_no_byte(alice: Run, tmp_path: Path) -> None:
 def test_a_rebuild_shows_progress_on_a_terminal_when_it_is_long(
     alice: Run, run_on_terminal: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run_on_terminal("rebuild").lines == ["rebuilt the notes from 8 events: no difference"]
+    assert run_on_terminal("rebuild", "notes").lines == [
+        "rebuilt the notes from 8 events: no difference"
+    ]
 
     monkeypatch.setattr("memlog.cli.progress._LONG_EVENTS", 8)
     assert "8/8" in alice("rebuild", terminal=True).err

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memlog.cli.terminal import steers, visible, visible_json, visible_lines
+from memlog.defuse import is_invisible
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,14 @@ def test_every_control_format_and_separator_character_steers() -> None:
 
     assert all(map(steers, named))
     assert not any(steers(character) for character in "aé部ह 🎉́" if character not in named)
+
+
+def test_what_hides_from_a_model_hides_from_no_reader() -> None:
+    hidden = {chr(code) for code in range(sys.maxunicode + 1) if is_invisible(chr(code))}
+
+    assert {"\u200b", "\u202e", "\ufe0f", "\u3164", "\u034f", "\U000e0041"} < hidden
+    assert all(map(steers, hidden))
+    assert not any(is_invisible(character) for character in "aé部ह 🎉́\n\x1b")
 
 
 @given(st.text(st.characters()))

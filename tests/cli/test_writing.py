@@ -170,6 +170,37 @@ def test_pins_come_and_go(alice: Run) -> None:
     assert alice("unpin", "tea").lines == ["unchanged: tea was not pinned"]
 
 
+NO_ROOM = "  it has no room in the section: pinned notes get half of it, the newest first"
+
+
+def test_a_pin_that_the_section_has_no_room_for_is_told(
+    alice: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMLOG_INDEX_TOKEN_BUDGET", "200")
+    long = "x" * 1_000
+
+    assert alice("write", "Long", "--pinned", "--body", long).lines == [
+        "created long in owner:alice (seq 2)",
+        "  pinned",
+        NO_ROOM,
+    ]
+    assert alice("pin", "long").lines == ["unchanged: long was pinned already", NO_ROOM]
+    assert as_json(alice, "pin", "long")["pin_shown"] is False
+    assert alice("unpin", "long").lines == ["unpinned long (seq 3)"]
+    assert alice("pin", "long").lines == ["pinned long (seq 4)", NO_ROOM]
+    assert alice("write", "Short", "--pinned", "--body", "x").lines[1:] == ["  pinned"]
+
+
+def test_a_note_that_became_history_is_not_said_to_lack_room(alice: Run) -> None:
+    for slug in ("old", "new"):
+        alice("write", "T", "--slug", slug, "--pinned", "--body", slug, "--request-id", slug)
+    alice("link", "new", "old", "supersedes")
+
+    again = alice("write", "T", "--slug", "old", "--pinned", "--body", "old", "--request-id", "old")
+    assert again.lines[0].startswith("done before: old")
+    assert NO_ROOM not in again.lines
+
+
 def test_an_untrusted_note_is_pinned_only_on_demand(alice: Run) -> None:
     alice("write", "Tea", "--body", "x", "--source-url", "https://tea.example")
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pkgutil
 import pty
 import re
 import struct
@@ -116,10 +117,13 @@ def test_every_exit_code_is_documented() -> None:
 
 
 def test_every_public_name_that_the_page_names_exists() -> None:
-    named = set(re.findall(r"memlog\.([A-Za-z_]+)", README)) - {"errors"}
+    named = set(re.findall(r"\b((?:memlog|projections)(?:\.[A-Za-z_]+)+)", README))
 
-    assert named
-    assert named - set(memlog.__all__) == set()
+    assert {"memlog.open", "memlog.defuse.wrap"} < named
+    for name in named:
+        pkgutil.resolve_name(name)
+    of_memlog = {name.split(".")[1] for name in named if name.startswith("memlog.")}
+    assert of_memlog - set(memlog.__all__) == {"defuse", "errors"}
 
 
 def test_every_relative_link_leads_somewhere() -> None:
