@@ -195,9 +195,7 @@ def decode_canonical(path: Path) -> int:
 def fold(path: Path) -> int:
     """Decode and fold every event into the notes and links of its scope."""
     with closing(_store(path)) as store:
-        folds = notes.replay(
-            (row.position, row.stream, row.type, row.state) for row in store.rows()
-        )
+        folds = notes.replay(store.rows())
     return sum(each.last_seq for each in folds.values())
 
 

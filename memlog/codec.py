@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -126,7 +126,7 @@ _encode_json = msgspec.json.Encoder(order="deterministic").encode
 _decode_stored = msgspec.json.Decoder(_Stored).decode
 _decode_envelope = msgspec.json.Decoder(Envelope).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
-_decode_record = {
+_decode_record: dict[str, Callable[[bytes], Any]] = {
     type_: msgspec.json.Decoder(
         msgspec.defstruct(
             f"Record[{type_}]", [("payload", payload_class)], bases=(Record,), frozen=True, gc=False
@@ -207,7 +207,7 @@ def replayed(type_: str, state: bytes, *, position: int) -> Record:
     if decode_record is None:
         raise UnknownEventTypeError(position, type_)
     try:
-        record = cast("Record", decode_record(state))
+        record: Record = decode_record(state)
     except _UNREADABLE as error:
         raise CorruptEventError(position, f"not a {type_} event: {_told(error)}") from None
     if record.envelope.type != type_:

@@ -18,7 +18,6 @@ from memlog.requests import AddLink, Origin, Pin, RemoveLink, Unpin, Write
 from memlog.searching import Searcher
 from memlog.settings import Settings
 from memlog.step import Ids, Step
-from projections.notes.words import content_mark
 
 if TYPE_CHECKING:
     from memlog.store.sqlite import SQLiteStore
@@ -192,7 +191,6 @@ class Memory(Reads):
                 position=known.position,
             )
         words = text.words(request.content.title, request.content.topics)
-        step.tables.words.read(words | {content_mark(request.content)})  # All in one statement.
         slug, old = decide.target(step.tables, request)
         similar = step.tables.similar(
             words,

@@ -41,6 +41,8 @@ class Step:
 
     def position_of(self, seq: int) -> int:
         """Return the place in the log of an event of this scope."""
+        if self._changed and seq == self.tables.counters.last_seq:
+            return self._transaction.head
         return self._transaction.position_of(self._stream, seq)
 
     def known(self, request: AnyRequest, origin: Origin) -> Remembered | None:

@@ -353,7 +353,9 @@ def test_replaying_stored_bytes_gives_the_fold_of_each_scope() -> None:
     rows = []
     for each in events:
         state = codec.encode(each, log_id=LOG_ID, salt=bytes(32))
-        rows += [(each.position, stream, each.type, state) for stream in ("owner/a", "global/")]
+        rows += [
+            (each.position, stream, each.seq, each.type, state) for stream in ("owner/a", "global/")
+        ]
 
     folds = replay(rows)
 
@@ -364,14 +366,14 @@ def test_replaying_stored_bytes_gives_the_fold_of_each_scope() -> None:
 
 def test_replaying_an_unknown_type_is_refused_with_its_position() -> None:
     with pytest.raises(UnknownEventTypeError) as caught:
-        replay([(7, "owner/a", "note_eaten/1", b"{}")])
+        replay([(7, "owner/a", 1, "note_eaten/1", b"{}")])
 
     assert (caught.value.position, caught.value.type) == (7, "note_eaten/1")
 
 
 def test_replaying_damaged_bytes_is_refused_with_their_position() -> None:
     with pytest.raises(CorruptEventError) as caught:
-        replay([(7, "owner/a", "note_written/1", b"{}")])
+        replay([(7, "owner/a", 1, "note_written/1", b"{}")])
 
     assert caught.value.position == 7
 
@@ -380,7 +382,7 @@ def test_an_event_filed_under_another_type_of_the_same_shape_is_refused() -> Non
     state = codec.encode(event(RELATED, seq=1), log_id=LOG_ID, salt=bytes(32))
 
     with pytest.raises(CorruptEventError, match="filed as notes_unlinked/1"):
-        replay([(1, "owner/a", "notes_unlinked/1", state)])
+        replay([(1, "owner/a", 1, "notes_unlinked/1", state)])
 
 
 # --- Any random legal history
@@ -491,7 +493,7 @@ def test_stored_and_replayed_a_history_gives_the_same_fold(history: list[Payload
     events = [event(payload, seq=seq) for seq, payload in enumerate(history, start=1)]
     states = [codec.encode(each, log_id=LOG_ID, salt=bytes(32)) for each in events]
     rows = [
-        (each.position, each.stream, each.type, state)
+        (each.position, each.stream, each.seq, each.type, state)
         for each, state in zip(events, states, strict=True)
     ]
 

@@ -172,6 +172,13 @@ def test_a_write_without_slug_of_what_a_live_note_says_makes_no_twin(memory: Mem
     assert (again.note.slug, again.created, again.changed, again.seq) == ("tea-2", False, False, 2)
 
 
+def test_a_numbered_note_is_a_twin_also_while_its_stem_is_free(memory: Memory) -> None:
+    memory.write(**TEA, slug="tea-7")
+
+    assert memory.write(**TEA).note.slug == "tea-7"
+    assert memory.write(title="Tea", body="black").note.slug == "tea"
+
+
 def test_a_note_of_another_stem_with_equal_content_is_no_twin(memory: Memory) -> None:
     memory.write(**TEA)
     memory.write(title="Tea", body="black", slug="oolong")
@@ -634,13 +641,14 @@ def test_notes_come_most_recently_written_first_and_in_pages(memory: Memory) -> 
     memory.pin("tea")  # Touched, but written no later.
     memory.write(title="Tea", body="f", slug="tea-2")
 
-    pages = []
+    pages: list[list[str]] = []
     before: int | None = None
-    while page := memory.notes(limit=2, before=before):
+    for _ in range(4):
+        page = memory.notes(limit=2, before=before)
         pages.append([note.slug for note in page])
-        before = page[-1].written_seq
+        before = page[-1].written_seq if page else before
 
-    assert pages == [["tea-2", "tea-5"], ["tea-4", "tea-3"], ["tea"]]
+    assert pages == [["tea-2", "tea-5"], ["tea-4", "tea-3"], ["tea"], []]
     assert [note.slug for note in memory.notes()] == [slug for page in pages for slug in page]
 
 

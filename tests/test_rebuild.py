@@ -96,7 +96,7 @@ PLANTED = [
     ("UPDATE requests_{} SET seq = 9 WHERE request_id = 'l'", "requests", "l"),
     ("UPDATE scopes_{} SET live = 9 WHERE stream = 'owner/alice'", "scopes", "owner/alice"),
     ("UPDATE scopes_{} SET touched_seq = 1 WHERE stream = 'owner/alice'", "scopes", "owner/alice"),
-    ("UPDATE words_{} SET sizes = X'0900' WHERE word = 'of'", "words", "of"),
+    ("UPDATE words_{} SET outlines = X'0900000000000009' WHERE word = 'of'", "words", "of"),
     ("DELETE FROM words_{} WHERE word = 'hot'", "words", "hot"),
 ]
 

@@ -352,8 +352,7 @@ class SQLiteStore:
         while True:
             with self.reading() as cursor:
                 page = cursor.execute(statement, (*parameters, after, up_to)).fetchall()
-            for row in page:
-                yield StoredRow._make(row)
+            yield from map(StoredRow._make, page)
             if len(page) < _PAGE_EVENTS:
                 return
             after = page[-1][place]

@@ -168,14 +168,14 @@ class ScopeModel(ScopeReads):
             raise SupersededNoteError(slug, self.living_end(slug))
 
     def _slug_for(self, content: Plain) -> str:
-        """Choose the slug of a write that names none: a free stem, an equal note, a new number."""
+        """Choose the slug of a write that names none: an equal note, a free stem, a new number."""
         stem = model_text.slug(content["title"])
-        if stem not in self.notes:
-            return stem
         numbers = {slug: number for slug in self.notes if (number := model_text.number(slug, stem))}
         for slug in (stem, *numbers):
-            if self.superseded_by(slug) is None and _is_content(self.notes[slug], content):
+            if slug in self.live() and _is_content(self.notes[slug], content):
                 return slug
+        if stem not in self.notes:
+            return stem
         return model_text.numbered(stem, max([1, *numbers.values()]) + 1)
 
     def _put(self, slug: str, content: Plain, *, pinned: bool) -> None:

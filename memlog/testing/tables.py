@@ -7,6 +7,7 @@ projection's own writer: what both get wrong in the same way must not look right
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,7 @@ def _asked(fold: Fold) -> _Rows:
 def _postings(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
     """Return the postings of each word that has some, oldest first, as its parts chain them."""
     found = cursor.execute(
-        f"SELECT word, part, sealed, seqs, sizes FROM {names.words} WHERE scope = ?",  # noqa: S608
+        f"SELECT word, part, sealed, seqs, outlines FROM {names.words} WHERE scope = ?",  # noqa: S608
         (scope,),
     )
     parts: dict[str, dict[int, tuple[int, bytes, bytes]]] = {}
@@ -187,17 +188,17 @@ def _postings(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
 
 
 def _chained(parts: dict[int, tuple[int, bytes, bytes]]) -> Iterator[tuple[int, int]]:
-    """Yield a word's (updated_seq, size), from the oldest part to part 0; all must be reached."""
+    """Yield a word's (updated_seq, outline), from the oldest part to part 0; all are reached."""
     keys = [0]
     while (before := parts[keys[-1]][0]) != 0:
         keys.append(before)
     if set(keys) != set(parts):
         raise DriftError("notes", f"parts {sorted(parts)} of a word, of which {keys} are chained")
     for key in reversed(keys):
-        _, seqs, sizes = parts[key]
-        count = len(sizes) // 2
+        _, seqs, outlines = parts[key]
+        count = len(seqs) // 4
         yield from zip(
-            struct.unpack(f"<{count}I", seqs), struct.unpack(f"<{count}H", sizes), strict=True
+            struct.unpack(f"<{count}I", seqs), struct.unpack(f"<{count}Q", outlines), strict=True
         )
 
 
@@ -206,6 +207,12 @@ def _words(fold: Fold) -> _Rows:
     for note in sorted(fold.notes.values(), key=lambda each: each.updated_seq):
         if note.superseded_by is None:
             words = text.words(note.title, note.topics)
-            for word in (*words, content_mark(content_of(note))):
-                expected.setdefault(word, []).append((note.updated_seq, len(words)))
+            marks = [content_mark(content_of(note))] if text.split_number(note.slug)[1] > 1 else []
+            for word in (*words, *marks):
+                expected.setdefault(word, []).append((note.updated_seq, _outline(words)))
     return expected
+
+
+def _outline(words: frozenset[str]) -> int:
+    bits = {zlib.crc32(word.encode()) % 56 for word in words}
+    return (min(len(words), 255) << 56) + sum(1 << bit for bit in bits)

@@ -96,6 +96,11 @@ def store(cursor: Executor, stream: str, settings: RenderSettings, digest: Diges
     )
 
 
+def forget(cursor: Executor) -> None:
+    """Drop every stored digest, so that the next section is rendered anew."""
+    cursor.execute("DELETE FROM digests")
+
+
 def record(  # noqa: D417  # the first three are those of `store`
     cursor: Executor,
     stream: str,

@@ -223,18 +223,19 @@ def subject(payload: Payload) -> str:
 
 
 def replay(
-    rows: Iterable[tuple[int, str, str, bytes]],
+    rows: Iterable[tuple[int, str, int, str, bytes]],
 ) -> dict[str, Fold]:
     """Return the fold of every scope of a log, by stream name.
 
     Args:
-        rows: `(position, stream, type, state)` of each event, by position.
+        rows: `(position, stream, seq, type, state)` of each event by position, as the store has
+            them.
 
     Raises:
         CorruptEventError, UnknownEventTypeError: an event cannot be read.
     """
     folds: dict[str, Fold] = {}
-    for position, stream, type_, state in rows:
+    for position, stream, _, type_, state in rows:
         record = replayed(type_, state, position=position)
         envelope = record.envelope
         fold = folds.get(stream)

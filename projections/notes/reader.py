@@ -17,7 +17,7 @@ from memlog.note import Link, Note, Reading, Scope, ScopeInfo, Similar
 from memlog.requests import Content
 from projections.notes import rows
 from projections.notes.fold import Remembered
-from projections.notes.similar import Match, matches
+from projections.notes.similar import candidate_words, similar_notes
 from projections.notes.tables import Names
 from projections.notes.words import Executor, Words, content_mark
 
@@ -125,11 +125,13 @@ class Reader:
 
     def twin(self, stems: Sequence[str], content: Content) -> Note | None:
         """Return the live note of one of the stems with this content, the oldest, or None."""
-        mark = content_mark(content)
+        numbered = map(self.note_by_seq, self.words.all_seqs(content_mark(content)))
+        first = (self.note(stem) for stem in stems)
         equal = [
             note
-            for seq in self.words.all_seqs(mark)
-            if (note := self.note_by_seq(seq)) is not None
+            for note in (*numbered, *first)
+            if note is not None
+            and note.live
             and text.split_number(note.slug)[0] in stems
             and content_of(note) == content
         ]
@@ -204,27 +206,18 @@ class Reader:
         """Return live notes with overlapping words, best first, at most 5."""
         if not words:
             return ()
-        found = matches(
+        return similar_notes(
             words,
-            self.words.windows(words),
+            self.words.rarest(words, candidate_words(len(words), threshold)),
             threshold=threshold,
-            words_of=self._words_of,
+            names_of=self._names_of,
             without_seq=without_seq,
         )
-        return tuple(self._similar(match) for match in found)
 
-    def _words_of(self, seq: int) -> frozenset[str]:
-        title, topics = self._title_and_topics(seq)[1:]
-        return text.words(title, topics)
-
-    def _similar(self, match: Match) -> Similar:
-        slug, title, _ = self._title_and_topics(match.seq)
-        return Similar(slug, title, match.score)
-
-    def _title_and_topics(self, seq: int) -> tuple[str, str, tuple[str, ...]]:
-        row = self.cursor.execute(
-            f"SELECT slug, title, topics FROM {self.names.notes} "
-            "WHERE scope = ? AND updated_seq = ?",
-            (self.scope_id, seq),
-        ).fetchone()
-        return row[0], row[1], rows.topics_of(row[2])
+    def _names_of(self, seqs: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
+        found = self.cursor.execute(
+            f"SELECT updated_seq, slug, title, topics FROM {self.names.notes} "
+            f"WHERE scope = ? AND updated_seq IN ({','.join('?' * len(seqs))})",
+            (self.scope_id, *seqs),
+        )
+        return {row[0]: (row[1], row[2], rows.topics_of(row[3])) for row in found}

@@ -146,7 +146,7 @@ def _ddl_of(names: Names) -> tuple[str, ...]:
             part INTEGER NOT NULL,
             sealed INTEGER NOT NULL,
             seqs BLOB NOT NULL,
-            sizes BLOB NOT NULL,
+            outlines BLOB NOT NULL,
             PRIMARY KEY (scope, word, part)
         ) WITHOUT ROWID
         """,

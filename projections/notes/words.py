@@ -1,9 +1,10 @@
 """Which live notes carry a word: the postings by which a write finds similar notes.
 
-A posting is a note's `updated_seq` and its number of words. Those of one word lie in parts of at
-most 128, in the order of `updated_seq`, so that a write changes one small row a word however
-common the word is: part 0 is the newest and grows; a full one is sealed under the first seq that it
-holds. `sealed` in part 0 is the key of the sealed part before it, 0 when there is none.
+A posting is a note's `updated_seq` and the outline of its words: their number, and a bit for each,
+from which a bound on the similarity follows without reading the note. Those of one word lie in
+parts of at most 75, in the order of `updated_seq`, so that a write changes one small row a word
+however common the word is: part 0 is the newest and grows; a full one is sealed under the first seq
+that it holds. `sealed` in part 0 is the key of the sealed part before it, 0 when there is none.
 
 Beside its words a note is filed under a mark of its whole content (`=` and a hash), which finds the
 note that an identical write without a slug repeats.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import sys
+import zlib
 from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Protocol
@@ -23,11 +25,12 @@ import msgspec
 from memlog.codec import canonical_json
 from memlog.requests import Content
 
-PART_POSTINGS = 150  # A row of 6 bytes each still fits into its page.
+OUTLINE_BITS = 56
+PART_POSTINGS = 75  # A row of 12 bytes each still fits into its page.
 NEWEST_POSTINGS = 200
 _SEQ_BYTES = 4
-_SIZE_BYTES = 2
-_SIZE_MAX = 0xFFFF
+_OUTLINE_BYTES = 8
+_SIZE_MAX = 0xFF
 _TAIL = 0
 
 
@@ -46,42 +49,59 @@ class Part(msgspec.Struct):
 
     Attributes:
         seqs: the `updated_seq` of each note, 4 bytes little-endian.
-        sizes: the number of words of each note, 2 bytes little-endian.
+        outlines: the outline of each note, 8 bytes little-endian.
         sealed: key of the part before this one, 0 when there is none.
     """
 
     seqs: bytes = b""
-    sizes: bytes = b""
+    outlines: bytes = b""
     sealed: int = 0
 
     def __len__(self) -> int:
         """Return the number of postings."""
-        return len(self.sizes) // _SIZE_BYTES
+        return len(self.seqs) // _SEQ_BYTES
 
     def seq_at(self, index: int) -> int:
         """Return the seq of one posting."""
         return int.from_bytes(self.seqs[_SEQ_BYTES * index :][:_SEQ_BYTES], "little")
 
-    def with_posting(self, seq: int, size: int) -> Part:
+    @property
+    def newest(self) -> int:
+        """The seq of the newest posting, 0 when there is none."""
+        return int.from_bytes(self.seqs[-_SEQ_BYTES:], "little")
+
+    def with_posting(self, seq: int, outline: int) -> Part:
         """Return the part with one more posting."""
         seqs = self.seqs + seq.to_bytes(_SEQ_BYTES, "little")
-        sizes = self.sizes + min(size, _SIZE_MAX).to_bytes(_SIZE_BYTES, "little")
-        return Part(seqs, sizes, self.sealed)
+        outlines = self.outlines + outline.to_bytes(_OUTLINE_BYTES, "little")
+        return Part(seqs, outlines, self.sealed)
 
     def without_seq(self, seq: int) -> Part:
         """Return the part without the posting of a seq, which it must hold."""
         at = numbers("I", self.seqs).index(seq)
         seqs = self.seqs[: _SEQ_BYTES * at] + self.seqs[_SEQ_BYTES * (at + 1) :]
-        sizes = self.sizes[: _SIZE_BYTES * at] + self.sizes[_SIZE_BYTES * (at + 1) :]
-        return Part(seqs, sizes, self.sealed)
+        outlines = self.outlines[: _OUTLINE_BYTES * at] + self.outlines[_OUTLINE_BYTES * (at + 1) :]
+        return Part(seqs, outlines, self.sealed)
 
 
-def numbers(code: Literal["I", "H"], little_endian: bytes) -> array[int]:
-    """Return stored numbers as an array of unsigned 4-byte (`I`) or 2-byte (`H`) integers."""
+def numbers(code: Literal["I", "Q"], little_endian: bytes) -> array[int]:
+    """Return stored numbers as an array of unsigned 4-byte (`I`) or 8-byte (`Q`) integers."""
     found = array(code, little_endian)
     if sys.byteorder == "big":
         found.byteswap()
     return found
+
+
+def outline_of(words: Iterable[str]) -> int:
+    """Return the outline of a set of words: their number (at most 255) above 56 bits.
+
+    Each word sets one of the bits, so a shared word is a shared bit.
+    """
+    bits = size = 0
+    for word in words:
+        bits |= 1 << zlib.crc32(word.encode()) % OUTLINE_BITS
+        size += 1
+    return min(size, _SIZE_MAX) << OUTLINE_BITS | bits
 
 
 def content_mark(content: Content) -> str:
@@ -94,12 +114,12 @@ class Window(msgspec.Struct, frozen=True):
 
     Attributes:
         seqs: oldest first.
-        sizes: number of words of each of these notes.
+        outlines: the outline of each of these notes.
         whole: whether these are all postings of the word.
     """
 
     seqs: array[int]
-    sizes: array[int]
+    outlines: array[int]
     whole: bool
 
 
@@ -123,35 +143,44 @@ class Words:
         self._tails.update(dict.fromkeys(wanted, Part()))
         marks = ",".join("?" * len(wanted))
         rows = self._cursor.execute(
-            f"SELECT word, seqs, sizes, sealed FROM {self._table} "
+            f"SELECT word, seqs, outlines, sealed FROM {self._table} "
             f"WHERE scope = ? AND part = {_TAIL} AND word IN ({marks})",
             (self.scope, *wanted),
         )
-        for word, seqs, sizes, sealed in rows:
-            self._tails[word] = Part(seqs, sizes, sealed)
+        for word, seqs, outlines, sealed in rows:
+            self._tails[word] = Part(seqs, outlines, sealed)
 
-    def windows(self, words: Iterable[str]) -> dict[str, Window]:
-        """Return the newest postings of each of the words that somebody carries."""
+    def rarest(self, words: Iterable[str], count: int) -> dict[str, Window]:
+        """Return the newest postings of the `count` rarest of these words, without empty ones."""
         wanted = list(words)
         self.read(wanted)
-        found = {word: self._window(word, self._tails[word]) for word in wanted}
-        return {word: window for word, window in found.items() if window.seqs}
+        newest = max((self._tails[word].newest for word in wanted), default=0)
+
+        def commonness(word: str) -> tuple[bool, float, str]:
+            tail = self._tails[word]
+            if not tail.sealed:
+                return (False, len(tail), word)
+            return (True, (PART_POSTINGS + len(tail)) / (newest + 1 - tail.sealed), word)
+
+        chosen = sorted(wanted, key=commonness)[:count]
+        tails = {word: self._tails[word] for word in chosen}
+        return {word: self._window(word, tail) for word, tail in tails.items() if tail.seqs}
 
     def _window(self, word: str, tail: Part) -> Window:
-        seqs, sizes, sealed = tail.seqs, tail.sizes, tail.sealed
-        while sealed and len(sizes) < NEWEST_POSTINGS * _SIZE_BYTES:
+        seqs, outlines, sealed = tail.seqs, tail.outlines, tail.sealed
+        while sealed and len(seqs) < NEWEST_POSTINGS * _SEQ_BYTES:
             part = self._part(word, sealed)
-            seqs, sizes, sealed = part.seqs + seqs, part.sizes + sizes, part.sealed
-        whole = not sealed and len(sizes) <= NEWEST_POSTINGS * _SIZE_BYTES
+            seqs, outlines, sealed = part.seqs + seqs, part.outlines + outlines, part.sealed
+        whole = not sealed and len(seqs) <= NEWEST_POSTINGS * _SEQ_BYTES
         return Window(
             seqs=numbers("I", seqs[-NEWEST_POSTINGS * _SEQ_BYTES :]),
-            sizes=numbers("H", sizes[-NEWEST_POSTINGS * _SIZE_BYTES :]),
+            outlines=numbers("Q", outlines[-NEWEST_POSTINGS * _OUTLINE_BYTES :]),
             whole=whole,
         )
 
     def _part(self, word: str, key: int) -> Part:
         row = self._cursor.execute(
-            f"SELECT seqs, sizes, sealed FROM {self._table} "
+            f"SELECT seqs, outlines, sealed FROM {self._table} "
             "WHERE scope = ? AND word = ? AND part = ?",
             (self.scope, word, key),
         ).fetchone()
@@ -167,7 +196,7 @@ class Words:
             parts.append(self._part(word, parts[-1].sealed))
         return [seq for part in parts for seq in numbers("I", part.seqs)]
 
-    def add(self, words: Iterable[str], *, seq: int, size: int) -> None:
+    def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
         """File a note under its words; `seq` must be above all seqs of the scope so far."""
         carried = list(words)
         self.read(carried)
@@ -177,7 +206,7 @@ class Words:
                 key = part.seq_at(0)
                 self._put([self._row(word, key, part)])
                 part = Part(sealed=key)
-            self._tails[word] = part.with_posting(seq, size)
+            self._tails[word] = part.with_posting(seq, outline)
         self._changed.update(carried)
 
     def remove(self, words: Iterable[str], *, seq: int) -> None:
@@ -200,19 +229,21 @@ class Words:
 
     def _sealed_with(self, word: str, seq: int) -> tuple[int, Part]:
         row = self._cursor.execute(
-            f"SELECT part, seqs, sizes, sealed FROM {self._table} "
+            f"SELECT part, seqs, outlines, sealed FROM {self._table} "
             "WHERE scope = ? AND word = ? AND part BETWEEN 1 AND ? ORDER BY part DESC LIMIT 1",
             (self.scope, word, seq),
         ).fetchone()
         return row[0], Part(*row[1:])
 
     def _row(self, word: str, key: int, part: Part) -> tuple[int, str, int, int, bytes, bytes]:
-        return (self.scope, word, key, part.sealed, part.seqs, part.sizes)
+        return (self.scope, word, key, part.sealed, part.seqs, part.outlines)
 
     def _put(self, rows: Sequence[tuple[int, str, int, int, bytes, bytes]]) -> None:
+        if not rows:
+            return
         self._cursor.executemany(
-            f"INSERT INTO {self._table} (scope, word, part, sealed, seqs, sizes) "
+            f"INSERT INTO {self._table} (scope, word, part, sealed, seqs, outlines) "
             "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (scope, word, part) DO UPDATE SET "
-            "sealed = excluded.sealed, seqs = excluded.seqs, sizes = excluded.sizes",
+            "sealed = excluded.sealed, seqs = excluded.seqs, outlines = excluded.outlines",
             rows,
         )

@@ -21,7 +21,7 @@ from projections.notes import rows
 from projections.notes.fold import subject
 from projections.notes.reader import Reader
 from projections.notes.tables import Names
-from projections.notes.words import Executor, content_mark
+from projections.notes.words import Executor, content_mark, outline_of
 
 _replace = msgspec.structs.replace
 
@@ -136,9 +136,7 @@ class Writer(Reader):
             self.words.remove(_carried(old), seq=old.updated_seq)
         if new.live:
             words = text.words(new.title, new.topics)
-            self.words.add(
-                words | {content_mark(content_of(new))}, seq=new.updated_seq, size=len(words)
-            )
+            self.words.add(words | _marks(new), seq=new.updated_seq, outline=outline_of(words))
         self._known[new.slug] = new
         self.counters.touched_seq = new.updated_seq
 
@@ -199,4 +197,10 @@ class Writer(Reader):
 
 
 def _carried(note: Note) -> frozenset[str]:
-    return text.words(note.title, note.topics) | {content_mark(content_of(note))}
+    return text.words(note.title, note.topics) | _marks(note)
+
+
+def _marks(note: Note) -> frozenset[str]:
+    """Return the mark of a numbered note; the first one of a stem is found by its slug."""
+    numbered = text.split_number(note.slug)[1] > 1
+    return frozenset((content_mark(content_of(note)),)) if numbered else frozenset()

@@ -28,14 +28,14 @@ def check_store(path: Path) -> dict[str, int]:
         assert seq == last_seq.get(stream, 0) + 1
         last_seq[stream] = seq
     with memlog.open(path) as log:
-        _check_reads(log, [(row[0], row[1], row[3], row[4]) for row in rows])
+        _check_reads(log, rows)
     envelopes = [(row[0], codec.decode_envelope(row[4])) for row in rows]
     times = [envelope.recorded_at for _, envelope in envelopes]
     assert times == sorted(times)
     return {each.request_id: position for position, each in envelopes if each.request_id}
 
 
-def _check_reads(log: Log, rows: list[tuple[int, str, str, bytes]]) -> None:
+def _check_reads(log: Log, rows: list[tuple[int, str, int, str, bytes]]) -> None:
     folds = replay(rows)
     assert log.position() == len(rows)
     assert {each.scope.stream: (each.live, each.notes, each.last_seq) for each in log.scopes()} == {

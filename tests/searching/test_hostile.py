@@ -17,8 +17,8 @@ from memlog.testing import START, open_log
 from tests.searching.listed import brute_force, comparable, numbers
 
 HOSTILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "hostile.jsonl.gz"
-QUERY_BYTES_MAX = 4_000
-EVERY = 9
+QUERY_CHARACTERS_MAX = 1_000
+NOTES_EVERY, QUERIES_EVERY = 18, 5  # All of them take minutes.
 
 pytestmark = pytest.mark.skipif(
     not HOSTILE.exists(), reason="../shared/data/hostile.jsonl.gz is not here: 3,241 texts untried"
@@ -44,7 +44,7 @@ def memory() -> Iterator[Memory]:
         memory.write_many(
             [
                 {"title": f"Note {number}", "body": as_body(text), "slug": f"n{number}"}
-                for number, text in enumerate(texts()[::EVERY])
+                for number, text in enumerate(texts()[::NOTES_EVERY])
             ]
         )
         yield memory
@@ -54,10 +54,10 @@ def test_the_texts_are_there() -> None:
     assert len(texts()) > 3_000
 
 
-def test_any_of_them_is_a_query_and_every_hit_is_a_note(memory: Memory) -> None:
+def test_each_is_a_query_and_every_hit_is_a_note(memory: Memory) -> None:
     slugs = {note.slug for note in memory.notes()}
-    for text in texts():
-        hits = memory.search(text[:QUERY_BYTES_MAX], limit=3)
+    for text in texts()[::QUERIES_EVERY]:
+        hits = memory.search(text[:QUERY_CHARACTERS_MAX], limit=3)
         assert {hit.slug for hit in hits} <= slugs
         assert len({hit.slug for hit in hits}) == len(hits)
 
@@ -65,14 +65,14 @@ def test_any_of_them_is_a_query_and_every_hit_is_a_note(memory: Memory) -> None:
 def test_a_note_is_among_the_hits_for_its_own_text(memory: Memory) -> None:
     looked = 0
     for note in memory.notes():
-        hits = memory.search(note.body, limit=400)
+        hits = memory.search(note.body[:QUERY_CHARACTERS_MAX], limit=400)
         if hits:
             assert note.slug in {hit.slug for hit in hits}, note.body
             looked += 1
-    assert looked > 300
+    assert looked > 150
 
 
-@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize("start", range(2))
 def test_they_find_what_brute_force_finds(start: int) -> None:
     chosen = texts()[start * 7 :: 97]
     with open_log() as log:

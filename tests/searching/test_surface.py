@@ -75,7 +75,7 @@ def test_a_limit_below_one_is_refused(memory: Memory, limit: int) -> None:
 def test_a_blank_query_lists_the_most_recently_written(memory: Memory, query: str) -> None:
     for title in ("One", "Two", "Three"):
         memory.write(title=title, body="b", topics=["t"] if title != "Two" else [])
-    memory.write(title="One", body="rewritten", slug="one")
+    memory.write(title="One", body="rewritten", topics=["t"], slug="one")
     memory.pin("two")  # Touches, but does not write.
     memory.link("three", "two", "supersedes")
 
@@ -122,7 +122,6 @@ def test_history_is_found_only_when_asked_for(memory: Memory) -> None:
 
 def test_a_megabyte_is_a_query(memory: Memory) -> None:
     memory.write(title="Tea", body="green")
-    assert slugs(memory.search("tea " + "x" * 2**20)) == ["tea"]
     assert slugs(memory.search("tea " * 2**18)) == ["tea"]
 
 

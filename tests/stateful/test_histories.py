@@ -187,8 +187,7 @@ def test_replaying_stored_bytes_gives_the_notes_that_are_read_live(
 ) -> None:
     with recorded(history) as log:
         store = log._store  # noqa: SLF001  # the raw rows have no public way
-        rows = [(row.position, row.stream, row.type, row.state) for row in store.rows()]
-        for stream, fold in replay(rows).items():
+        for stream, fold in replay(store.rows()).items():
             memory = log.scope(Scope.of_stream(stream))
             assert {note.slug: note for note in memory.notes()} == fold.notes
             assert memory.fingerprint() == fold.fingerprint
