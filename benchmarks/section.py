@@ -28,8 +28,6 @@ from projections.digest import tables
 from projections.digest.render import render
 from projections.notes.reader import counters, live_set
 
-COLD_MS_MAX = 50.0  # Issue 3: a rendering at 5,000 notes.
-
 _LOAD_BATCH_NOTES = 1_000
 _PINNED_EVERY = 250
 
@@ -42,7 +40,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         notes: how many notes the scope holds.
         text_bytes: size of the section.
-        warm: a dict look-up, a point read, the store's read transaction around one, and the call.
+        warm: a dict look-up, a point read, and the call.
         cold: the whole call, reading the notes and rendering alone, and rendering alone.
         cold_cpu_ms: median processor time of each of those; disturbed less by other work.
         warm_to_point_read: the warm call in units of the point read.

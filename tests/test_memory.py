@@ -231,6 +231,21 @@ def test_untrusted_text_is_pinned_anew_and_only_when_allowed(memory: Memory) -> 
     assert types(memory)[2:] == ["note_unpinned/1", "note_written/1", "note_pinned/1"]
 
 
+@pytest.mark.parametrize(
+    "origin", [{"source": {"url": "https://a.example"}}, {"provenance": "compaction"}]
+)
+def test_a_note_that_was_untrusted_once_stays_marked(
+    memory: Memory, origin: dict[str, Any]
+) -> None:
+    memory.write(**TEA, **origin)
+    memory.write(title="Tea", body="my own words", slug="tea", pinned=True)
+
+    note = memory.read("tea").note
+
+    assert (note.provenance, note.pinned, note.ever_untrusted) == ("agent", True, True)
+    assert memory.history("tea")[-1].note == note
+
+
 def test_a_stale_write_is_refused_and_says_what_is_there(memory: Memory) -> None:
     memory.write(**TEA)
     memory.pin("tea")

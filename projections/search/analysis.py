@@ -72,7 +72,7 @@ _RUNS = re.compile(r"w+(?:'w+)*|c+|s+")
 _CAMEL_WORD = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_]+")
 _PLUS_OR_SHARP = re.compile(r"(?<!\w)(?:[a-z]\w*\+\+|[a-z]#)(?![\w+#])")
-_DOTTED = re.compile(r"\w+(?:[.@]\w+)+")
+_DOTTED = re.compile(r"(?<!\w)\w+(?:[.@]\w+)+")  # Not tried anew inside a word: linear.
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u201b", "''''", "\u200c\u200d")
 
 # (first, last, class): scripts that are written without spaces between words.

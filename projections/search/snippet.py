@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from projections.search.analysis import STOP_WORDS, normalized, words_of
 
@@ -37,9 +38,7 @@ def needles(query: str) -> list[str]:
 def _common(word: str, stem: str) -> str:
     """Return what a word shares with its stem, and so with its other forms: "stud" of studies."""
     stem = stem.removesuffix("i") if len(stem) > _STEM_CUT_MIN else stem
-    shared = word
-    while not stem.startswith(shared):
-        shared = shared[:-1]
+    shared = commonprefix([word, stem])  # noqa: RUF071  # character by character is what we need
     return shared if len(shared) > 1 else stem
 
 
@@ -77,6 +76,7 @@ def _joins(char: str) -> bool:
     return (
         unicodedata.category(char)[0] == "M"
         or char in "\u200d\u200c"
+        or char in "\u0e33\u0eb3"  # am of Thai and Lao: letters to Unicode, but never apart
         or "\U0001f3fb" <= char <= "\U0001f3ff"  # skin tones
         or "\U000e0020" <= char <= "\U000e007f"  # tags of a flag
     )

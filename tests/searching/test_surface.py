@@ -125,6 +125,17 @@ def test_a_megabyte_is_a_query(memory: Memory) -> None:
     assert slugs(memory.search("tea " * 2**18)) == ["tea"]
 
 
+@pytest.mark.parametrize("query", ["x" * 2**20, "x" * 2**20 + "#", "a." * 2**19, "c+" * 2**19])
+def test_a_megabyte_without_a_space_is_a_query(memory: Memory, query: str) -> None:
+    memory.write(title="Tea", body="green")
+    assert slugs(memory.search(query)) == []
+
+
+def test_a_body_of_one_long_word_is_indexed(memory: Memory) -> None:
+    memory.write(title="Long", body="x" * 31_990 + "#")
+    assert slugs(memory.search("long")) == ["long"]
+
+
 def test_a_closed_log_is_not_searched(memory: Memory, log: Log) -> None:
     memory.write(title="Tea", body="green")
     memory.search("tea")
