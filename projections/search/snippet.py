@@ -82,10 +82,15 @@ def _joins(char: str) -> bool:
     )
 
 
+_VIRAMA = 9  # Its combining class: it binds the consonants of one character (UAX 29, GB9c).
+
+
 def _is_boundary(text: str, at: int) -> bool:
     if at <= 0 or at >= len(text):
         return True
     if _joins(text[at]) or text[at - 1] == "\u200d":
+        return False
+    if unicodedata.combining(text[at - 1]) == _VIRAMA:
         return False
     return not (_is_indicator(text[at]) and _indicators_before(text, at) % 2)
 
