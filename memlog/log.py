@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from memlog import codec, fields
+from memlog.errors import InvalidRequestError
 from memlog.events import Event
 from memlog.memory import Memory
 from memlog.note import Scope, ScopeInfo
@@ -157,6 +158,8 @@ class Log:
             if rebuilt.differences:  # The search indexes were made from the tables as they were.
                 self._rebuild_search(None)
             return rebuilt
+        if projection != "search":
+            raise InvalidRequestError("projection", projection, "use 'notes' or 'search'")
         self._rebuild_search(progress)
         return Rebuilt(projection=projection, events=self.position(), differences=())
 

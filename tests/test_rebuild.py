@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import memlog
-from memlog import DriftError, Log, Settings
+from memlog import DriftError, InvalidRequestError, Log, Settings
 from memlog.errors import RebuildTakenOverError, UnknownEventTypeError
 from memlog.events import CompactionHarvested
 from memlog.testing import CountingIds, open_log, record, tables_equal_fold
@@ -249,3 +249,8 @@ def test_an_event_of_unknown_type_leaves_the_live_tables_alone(log: Log, path: P
     assert (caught.value.position, caught.value.type) == (9, "note_eaten/1")
     assert live_set(path) == "a"
     assert memory.notes() == before
+
+
+def test_an_unknown_projection_is_refused_by_name(log: Log) -> None:
+    with pytest.raises(InvalidRequestError, match="'nonsense'"):
+        log.rebuild("nonsense")  # type: ignore[arg-type]

@@ -20,13 +20,21 @@ from memlog.errors import (
 
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _READ_ONLY = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
+_OUR_MISTAKES = frozenset(
+    {
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_MISUSE,
+        sqlite3.SQLITE_RANGE,
+        sqlite3.SQLITE_TOOBIG,
+    }
+)
 _PRIMARY_CODE = 0xFF
 
 
 def translate(error: sqlite3.Error, *, target: str, timeout_s: float) -> Exception:
     """Return the error that the caller should see."""
     code = getattr(error, "sqlite_errorcode", None)  # The driver's own errors have none.
-    if code is None:
+    if code is None or code & _PRIMARY_CODE in _OUR_MISTAKES:
         return error
     detail = str(error)
     if code & _PRIMARY_CODE in _BUSY:

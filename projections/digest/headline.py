@@ -17,7 +17,7 @@ _NAMED_PROVENANCES = frozenset({"web", "compaction", "import"})
 _REMOVED_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
-class Headline(msgspec.Struct, frozen=True, kw_only=True):
+class Headline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A live note without its body, as the tables hand it to the section.
 
     Attributes:

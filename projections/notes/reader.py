@@ -139,12 +139,18 @@ class Reader:
 
     def near(self, slug: str) -> Sequence[str]:
         """Return the slugs most similar to one that does not exist, best first."""
-        found = self.cursor.execute(
+        alike = self.cursor.execute(
             f"SELECT slug FROM {self.names.notes} WHERE scope = ? AND stem >= ? "
             "ORDER BY stem, number LIMIT ?",
             (self.scope_id, slug[:2], _NEAR_CANDIDATES_MAX),
-        )
-        return difflib.get_close_matches(slug, [row[0] for row in found], n=_NEAR_MAX)
+        ).fetchall()
+        newest = self.cursor.execute(
+            f"SELECT slug FROM {self.names.notes} WHERE scope = ? "
+            "ORDER BY written_seq DESC LIMIT ?",
+            (self.scope_id, _NEAR_CANDIDATES_MAX),
+        ).fetchall()
+        candidates = dict.fromkeys(row[0] for row in (*alike, *newest))
+        return difflib.get_close_matches(slug, candidates, n=_NEAR_MAX)
 
     # --- What callers read
 
