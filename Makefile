@@ -13,7 +13,7 @@ TEST := $(VENV)/installed-test
 BENCH := $(VENV)/installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench lint format clean
+.PHONY: help demo test coverage soak bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1	\2/p' Makefile
@@ -21,7 +21,10 @@ help: ## List the targets
 demo: $(RUN) ## Install memlog into .venv and run its demo
 	@$(BIN)/memlog demo
 
-test: lint ## Run everything that CI runs: lint, types, tests with branch coverage
+test: lint ## Run everything that CI runs: lint, types, tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+coverage: $(TEST) ## Run the tests and show which lines and branches they reach
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 soak: $(TEST) ## Run the tests with many more random examples (takes long)
