@@ -148,7 +148,7 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
     (
         UnsafeLocationError("n.db", "it lies on NFS"),
         {"target": "n.db", "why": "it lies on NFS"},
-        "'n.db' cannot hold a log: it lies on NFS; use a local disk",
+        "'n.db' cannot hold a log: it lies on NFS",
     ),
     (
         CorruptStoreError("n.db", "page 3"),
