@@ -20,6 +20,7 @@ SLUG_NUMBER_MAX = 10**15 - 1  # Fits a 64-bit column, also after adding one.
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 _SLUG_WORDS = re.compile(r"[a-z0-9]+")
 _NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,14})")
+_UNCUT_STEM_MAX = SLUG_CHARACTERS_MAX - len(f"-{SLUG_NUMBER_MAX}")
 _IDEOGRAPHIC_ZERO = "\u3007"  # A letter number (Nl) to Unicode, a character of words to people.
 _ASCII_TOPIC_GAP = re.compile(r"[^a-z0-9._-]+")
 _ASCII_WORDS = re.compile(r"[a-z0-9]+")
@@ -102,6 +103,8 @@ def numbered_slug(stem: str, number: int) -> str:
 
 def numbering_stems(stem: str) -> tuple[str, ...]:
     """Return each stem under which numbered slugs of `stem` are filed, the uncut one first."""
+    if len(stem) <= _UNCUT_STEM_MAX and stem[-1] not in "-._":
+        return (stem,)
     cuts = (
         split_number(numbered_slug(stem, 10 ** (digits - 1) + 1))[0]
         for digits in range(1, len(str(SLUG_NUMBER_MAX)) + 1)
@@ -169,10 +172,15 @@ def words(title: str, topics: Iterable[str]) -> frozenset[str]:
     Folded runs of letters, marks and digits; runs of Han, kana and Hangul as character bigrams (a
     single character stays whole). Independent of any search engine.
     """
-    text = fold(" ".join((title, *topics)))
-    if text.isascii():
-        return frozenset(_ASCII_WORDS.findall(text))
-    return frozenset(_words_of(text))
+    return _words_in(" ".join((title, *topics)))
+
+
+@lru_cache(maxsize=1024)  # A write asks for its own words thrice, and for those of its likes.
+def _words_in(text: str) -> frozenset[str]:
+    folded = fold(text)
+    if folded.isascii():
+        return frozenset(_ASCII_WORDS.findall(folded))
+    return frozenset(_words_of(folded))
 
 
 def _words_of(text: str) -> Iterator[str]:
