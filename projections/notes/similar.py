@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from itertools import compress
 
 from memlog import text
 from memlog.note import Similar
+from projections.notes.lanes import BYTE_MAX, LANE_BYTES, at_least, shared_bits
 from projections.notes.words import OUTLINE_BITS, Window, outline_of
 
 SIMILAR_MAX = 5
@@ -26,6 +30,9 @@ _ROUNDING = 1e-9
 
 # slug, title, topics
 Names = tuple[str, str, tuple[str, ...]]
+
+# -score or its bound, -seq: the lower the better
+_Place = tuple[float, int]
 
 
 def candidate_words(count: int, threshold: float) -> int:
@@ -45,61 +52,118 @@ def similar_notes(
 
     Args:
         words: what to compare with; not empty.
-        windows: the newest postings of the rarest `candidate_words` of these, without empty ones.
+        windows: the newest postings of the rarest `candidate_words` of these.
         threshold: the lowest score that counts, above 0 and at most 1.
         names_of: reads slug, title and topics of the notes with these `updated_seq`s; asked only
             for those that their outlines do not rule out.
         without_seq: `updated_seq` of a note to leave out.
     """
-    bounds = _bounds(words, windows, threshold)
-    heapq.heapify(bounds)
+    candidates = _Candidates(words, windows)
+    waiting: list[_Place] = []
     best: list[tuple[float, int, Similar]] = []
-    while bounds and (len(best) < SIMILAR_MAX or bounds[0] < best[-1][:2]):
-        batch = [heapq.heappop(bounds)[1] for _ in range(min(_READ_AT_ONCE, len(bounds)))]
-        wanted = [-negative_seq for negative_seq in batch if -negative_seq != without_seq]
-        for seq, (slug, title, topics) in names_of(wanted).items():
-            score = text.jaccard(words, text.words(title, topics))
-            if score >= threshold:
-                best.append((-score, -seq, Similar(slug, title, score)))
-        best = sorted(best, key=lambda each: each[:2])[:SIMILAR_MAX]
+    seen = set() if without_seq is None else {without_seq}
+    for level in candidates.levels(threshold):
+        fresh = candidates.at(level, without=seen)
+        seen.update(fresh)
+        while batch := candidates.take(fresh, waiting, level, before=_last_place(best)):
+            for seq, (slug, title, topics) in names_of(batch).items():
+                score = text.jaccard(words, text.words(title, topics))
+                if score >= threshold:
+                    best.append((-score, -seq, Similar(slug, title, score)))
+            best = sorted(best, key=lambda each: each[:2])[:SIMILAR_MAX]
+        if _last_place(best) < (-level, 1):  # What has not been looked at is below the level.
+            break
     return tuple(each[2] for each in best)
 
 
-def _bounds(
-    words: frozenset[str], windows: Mapping[str, Window], threshold: float
-) -> list[tuple[float, int]]:
-    """Return (-bound, -seq) of each candidate that may be similar; its score is not above it."""
-    outlines: dict[int, int] = {}
-    for window in windows.values():
-        outlines.update(zip(window.seqs, window.outlines, strict=True))
-    count = len(words)
-    bits, hidden = _bits(words)
-    needed = _needed_bits(count, hidden, threshold)
-    likely = [
-        seq
-        for seq, outline in outlines.items()
-        if (outline & bits).bit_count() >= needed[outline >> OUTLINE_BITS]
-    ]
-    if not likely:
-        return []
-    # From `known_from` on the windows tell who carries their words, and the bits only the others.
-    known_from = max((each.seqs[0] for each in windows.values() if not each.whole), default=0)
-    carried: Counter[int] = Counter()
-    for window in windows.values():
-        carried.update(window.seqs)
-    other_bits, other_hidden = _bits([word for word in words if word not in windows])
-    found = []
-    for seq in likely:
-        outline = outlines[seq]
-        common = (outline & bits).bit_count() + hidden
-        if seq >= known_from:
-            common = min(common, carried[seq] + (outline & other_bits).bit_count() + other_hidden)
-        size = outline >> OUTLINE_BITS
-        common = min(common, count) if size == _SIZES - 1 else min(common, size, count)
-        bound = common / (count + size - common)
-        if bound >= threshold:
-            found.append((-bound, -seq))
-    return found
+def _last_place(best: Sequence[tuple[float, int, Similar]]) -> _Place:
+    """Return the place that a note must come before to be among the best."""
+    return best[-1][:2] if len(best) == SIMILAR_MAX else (0, 0)
+
+
+class _Candidates:
+    """The notes of the windows, and what their outlines say about their similarity."""
+
+    def __init__(self, words: frozenset[str], windows: Mapping[str, Window]) -> None:
+        self._count = len(words)
+        carried = [word for word in words if word not in windows or windows[word].seqs]
+        self._bits, self._hidden = _bits(carried)
+        others = [word for word in words if word not in windows]
+        self._other_count, self._other_bits = len(others), _bits(others)[0]
+        # From its first seq on a window tells who carries its word; before, the word's bit does.
+        self._windows = [
+            (0 if window.whole else window.seqs[0], window.seqs, window, _bits([word])[0])
+            for word, window in windows.items()
+        ]
+        self._seqs = array("I")
+        for window in windows.values():
+            self._seqs.extend(window.seqs)
+        self._outlines = b"".join(window.outlines for window in windows.values())
+        self._sizes = self._outlines[LANE_BYTES - 1 :: LANE_BYTES]
+        self._shared = shared_bits(self._outlines, self._bits)
+
+    def _flags(self, level: float) -> bytes:
+        needed = _needed_bits(self._count, self._hidden, level)
+        return at_least(self._shared, self._sizes.translate(needed))
+
+    def levels(self, threshold: float) -> Sequence[float]:
+        """Return the scores that may occur, from the best to the threshold; empty when none may."""
+        flags = self._flags(threshold)
+        if not any(flags):
+            return ()
+        sizes, shared = (set(compress(each, flags)) for each in (self._sizes, self._shared))
+        bounds = _bounds(self._count, self._hidden)
+        found = {bounds[bits][size] for bits in shared for size in sizes}
+        return [*sorted((level for level in found if level > threshold), reverse=True), threshold]
+
+    def at(self, level: float, *, without: AbstractSet[int]) -> list[int]:
+        """Return the seqs of the other notes that may have a score of `level` or more, rising."""
+        flags = self._flags(level)
+        return sorted(set(compress(self._seqs, flags)).difference(without)) if any(flags) else []
+
+    def take(
+        self, fresh: list[int], waiting: list[_Place], level: float, *, before: _Place
+    ) -> list[int]:
+        """Take the seqs of some notes of a level that may come before a place.
+
+        Args:
+            fresh: notes that by their outlines may have this score, but no better one; taken from
+                its end. A note that cannot have it after all goes to those that wait.
+            waiting: a heap of the places that notes may have, as exact as the windows tell.
+            level: the score.
+            before: the place.
+        """
+        batch: list[int] = []
+        while len(batch) < _READ_AT_ONCE:
+            if waiting and waiting[0][0] <= -level:
+                place = heapq.heappop(waiting)
+                if place < before:
+                    batch.append(-place[1])
+            elif fresh and (-level, -fresh[-1]) < before:
+                seq = fresh.pop()
+                bound = self._bound(seq)
+                if bound >= level:
+                    batch.append(seq)
+                else:
+                    heapq.heappush(waiting, (-bound, -seq))
+            else:
+                break
+        return batch
+
+    def _bound(self, seq: int) -> float:
+        """Return what a score is not above: windows that reach back so far tell it exactly."""
+        carried, outline, bits, unsure = 0, 0, self._other_bits, self._other_count
+        for known_from, seqs, window, bit in self._windows:
+            if seq >= known_from:
+                at = bisect_left(seqs, seq)
+                if at < len(seqs) and seqs[at] == seq:
+                    carried += 1
+                    outline = outline or window.outline_at(at)
+            else:
+                bits |= bit
+                unsure += 1
+        shared = carried + (outline & bits).bit_count() + unsure - bits.bit_count()
+        return _bounds(self._count, 0)[shared][outline >> OUTLINE_BITS]
 
 
 def _bits(words: Collection[str]) -> tuple[int, int]:
@@ -108,8 +172,25 @@ def _bits(words: Collection[str]) -> tuple[int, int]:
     return bits, len(words) - bits.bit_count()
 
 
-@lru_cache(maxsize=512)
-def _needed_bits(count: int, hidden: int, threshold: float) -> tuple[int, ...]:
+@lru_cache(maxsize=64)
+def _bounds(count: int, hidden: int) -> tuple[tuple[float, ...], ...]:
+    """Return, by shared bits and a note's number of words, what a score is not above."""
+
+    def bound(shared: int, size: int) -> float:
+        common = min(shared + hidden, count)
+        if size < _SIZES - 1:
+            common = min(common, size)
+        return common / (count + size - common)
+
+    return tuple(
+        tuple(bound(shared, size) for size in range(_SIZES))
+        for shared in range(max(OUTLINE_BITS, count) + 1)
+    )
+
+
+@lru_cache(maxsize=2_048)
+def _needed_bits(count: int, hidden: int, level: float) -> bytes:
     """Return, by a note's number of words, the lowest number of shared bits that may do."""
-    share = threshold / (1 + threshold)
-    return tuple(math.ceil(share * (count + size) - _ROUNDING) - hidden for size in range(_SIZES))
+    share = level / (1 + level)
+    needed = (math.ceil(share * (count + size) - _ROUNDING) - hidden for size in range(_SIZES))
+    return bytes(min(max(each, 0), BYTE_MAX) for each in needed)

@@ -17,7 +17,7 @@ import sqlite3
 import sys
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -114,13 +114,17 @@ class Window(msgspec.Struct, frozen=True):
 
     Attributes:
         seqs: oldest first.
-        outlines: the outline of each of these notes.
+        outlines: the outline of each of these notes, 8 bytes little-endian.
         whole: whether these are all postings of the word.
     """
 
     seqs: array[int]
-    outlines: array[int]
+    outlines: bytes
     whole: bool
+
+    def outline_at(self, index: int) -> int:
+        """Return the outline of one note."""
+        return int.from_bytes(self.outlines[_OUTLINE_BYTES * index :][:_OUTLINE_BYTES], "little")
 
 
 class Words:
@@ -151,7 +155,7 @@ class Words:
             self._tails[word] = Part(seqs, outlines, sealed)
 
     def rarest(self, words: Iterable[str], count: int) -> dict[str, Window]:
-        """Return the newest postings of the `count` rarest of these words, without empty ones."""
+        """Return the newest postings of the `count` rarest of these words."""
         wanted = list(words)
         self.read(wanted)
         newest = max((self._tails[word].newest for word in wanted), default=0)
@@ -162,29 +166,32 @@ class Words:
                 return (False, len(tail), word)
             return (True, (PART_POSTINGS + len(tail)) / (newest + 1 - tail.sealed), word)
 
-        chosen = sorted(wanted, key=commonness)[:count]
-        tails = {word: self._tails[word] for word in chosen}
-        return {word: self._window(word, tail) for word, tail in tails.items() if tail.seqs}
+        return {word: self._window(word) for word in sorted(wanted, key=commonness)[:count]}
 
-    def _window(self, word: str, tail: Part) -> Window:
+    def _window(self, word: str) -> Window:
+        tail = self._tails[word]
         seqs, outlines, sealed = tail.seqs, tail.outlines, tail.sealed
         while sealed and len(seqs) < NEWEST_POSTINGS * _SEQ_BYTES:
-            part = self._part(word, sealed)
-            seqs, outlines, sealed = part.seqs + seqs, part.outlines + outlines, part.sealed
+            for part in self._parts(word, sealed):
+                seqs, outlines, sealed = part.seqs + seqs, part.outlines + outlines, part.sealed
         whole = not sealed and len(seqs) <= NEWEST_POSTINGS * _SEQ_BYTES
         return Window(
             seqs=numbers("I", seqs[-NEWEST_POSTINGS * _SEQ_BYTES :]),
-            outlines=numbers("Q", outlines[-NEWEST_POSTINGS * _OUTLINE_BYTES :]),
+            outlines=outlines[-NEWEST_POSTINGS * _OUTLINE_BYTES :],
             whole=whole,
         )
 
-    def _part(self, word: str, key: int) -> Part:
-        row = self._cursor.execute(
+    def _parts(self, word: str, key: int) -> Iterator[Part]:
+        """Yield the sealed part with this key and those before it, newest first, a window's worth.
+
+        The key of a sealed part is below that of each later one, so their order is the chain's.
+        """
+        rows = self._cursor.execute(
             f"SELECT seqs, outlines, sealed FROM {self._table} "
-            "WHERE scope = ? AND word = ? AND part = ?",
-            (self.scope, word, key),
-        ).fetchone()
-        return Part(*row)
+            "WHERE scope = ? AND word = ? AND part BETWEEN 1 AND ? ORDER BY part DESC LIMIT ?",
+            (self.scope, word, key, -(-NEWEST_POSTINGS // PART_POSTINGS)),
+        )
+        return (Part(*row) for row in rows)
 
     def all_seqs(self, word: str) -> list[int]:
         """Return every posting of one word, newest part first."""
@@ -193,7 +200,7 @@ class Words:
             return []
         parts = [self._tails[word]]
         while parts[-1].sealed:
-            parts.append(self._part(word, parts[-1].sealed))
+            parts.extend(self._parts(word, parts[-1].sealed))
         return [seq for part in parts for seq in numbers("I", part.seqs)]
 
     def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
