@@ -15,7 +15,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from itertools import compress
 
 from memlog import text
@@ -25,6 +24,7 @@ from projections.notes.words import OUTLINE_BITS, Window, outline_of
 
 SIMILAR_MAX = 5
 _READ_AT_ONCE = 8
+_LEVELS_MAX = 16
 _SIZES = 256  # An outline tells sizes up to 255.
 _ROUNDING = 1e-9
 
@@ -62,9 +62,15 @@ def similar_notes(
     waiting: list[_Place] = []
     best: list[tuple[float, int, Similar]] = []
     seen = set() if without_seq is None else {without_seq}
-    for level in candidates.levels(threshold):
+    levels = candidates.levels(threshold)
+    step = max(1, -(-len(levels) // _LEVELS_MAX))
+    for level in levels[::-step][::-1]:
         fresh = candidates.at(level, without=seen)
         seen.update(fresh)
+        if step > 1:  # These notes are not all of one level.
+            waiting.extend((-candidates.bound(seq), -seq) for seq in fresh)
+            heapq.heapify(waiting)
+            fresh.clear()
         while batch := candidates.take(fresh, waiting, level, before=_last_place(best)):
             for seq, (slug, title, topics) in names_of(batch).items():
                 score = text.jaccard(words, text.words(title, topics))
@@ -100,10 +106,16 @@ class _Candidates:
             self._seqs.extend(window.seqs)
         self._outlines = b"".join(window.outlines for window in windows.values())
         self._sizes = self._outlines[LANE_BYTES - 1 :: LANE_BYTES]
+        self._sizes_found = frozenset(self._sizes)
         self._shared = shared_bits(self._outlines, self._bits)
 
     def _flags(self, level: float) -> bytes:
-        needed = _needed_bits(self._count, self._hidden, level)
+        """Return for each posting something true where its note may have a score of `level`."""
+        share = level / (1 + level)
+        needed = bytearray(_SIZES)
+        for size in self._sizes_found:
+            bits = math.ceil(share * (self._count + size) - _ROUNDING) - self._hidden
+            needed[size] = min(max(bits, 0), BYTE_MAX)
         return at_least(self._shared, self._sizes.translate(needed))
 
     def levels(self, threshold: float) -> Sequence[float]:
@@ -111,9 +123,11 @@ class _Candidates:
         flags = self._flags(threshold)
         if not any(flags):
             return ()
-        sizes, shared = (set(compress(each, flags)) for each in (self._sizes, self._shared))
-        bounds = _bounds(self._count, self._hidden)
-        found = {bounds[bits][size] for bits in shared for size in sizes}
+        both = (self._shared, self._sizes)
+        found = {
+            _bound(shared + self._hidden, size, self._count)
+            for shared, size in set(zip(*(compress(each, flags) for each in both), strict=True))
+        }
         return [*sorted((level for level in found if level > threshold), reverse=True), threshold]
 
     def at(self, level: float, *, without: AbstractSet[int]) -> list[int]:
@@ -141,7 +155,7 @@ class _Candidates:
                     batch.append(-place[1])
             elif fresh and (-level, -fresh[-1]) < before:
                 seq = fresh.pop()
-                bound = self._bound(seq)
+                bound = self.bound(seq)
                 if bound >= level:
                     batch.append(seq)
                 else:
@@ -150,7 +164,7 @@ class _Candidates:
                 break
         return batch
 
-    def _bound(self, seq: int) -> float:
+    def bound(self, seq: int) -> float:
         """Return what a score is not above: windows that reach back so far tell it exactly."""
         carried, outline, bits, unsure = 0, 0, self._other_bits, self._other_count
         for known_from, seqs, window, bit in self._windows:
@@ -163,7 +177,7 @@ class _Candidates:
                 bits |= bit
                 unsure += 1
         shared = carried + (outline & bits).bit_count() + unsure - bits.bit_count()
-        return _bounds(self._count, 0)[shared][outline >> OUTLINE_BITS]
+        return _bound(shared, outline >> OUTLINE_BITS, self._count)
 
 
 def _bits(words: Collection[str]) -> tuple[int, int]:
@@ -172,25 +186,7 @@ def _bits(words: Collection[str]) -> tuple[int, int]:
     return bits, len(words) - bits.bit_count()
 
 
-@lru_cache(maxsize=64)
-def _bounds(count: int, hidden: int) -> tuple[tuple[float, ...], ...]:
-    """Return, by shared bits and a note's number of words, what a score is not above."""
-
-    def bound(shared: int, size: int) -> float:
-        common = min(shared + hidden, count)
-        if size < _SIZES - 1:
-            common = min(common, size)
-        return common / (count + size - common)
-
-    return tuple(
-        tuple(bound(shared, size) for size in range(_SIZES))
-        for shared in range(max(OUTLINE_BITS, count) + 1)
-    )
-
-
-@lru_cache(maxsize=2_048)
-def _needed_bits(count: int, hidden: int, level: float) -> bytes:
-    """Return, by a note's number of words, the lowest number of shared bits that may do."""
-    share = level / (1 + level)
-    needed = (math.ceil(share * (count + size) - _ROUNDING) - hidden for size in range(_SIZES))
-    return bytes(min(max(each, 0), BYTE_MAX) for each in needed)
+def _bound(common: int, size: int, count: int) -> float:
+    """Return what the score of a note with at most `common` of the `count` words is not above."""
+    common = min(common, count) if size == _SIZES - 1 else min(common, count, size)
+    return common / (count + size - common)
