@@ -1,0 +1,88 @@
+"""Secrets that nobody has: made when a test runs, so that no scanner finds one in this file."""
+
+import base64
+import random
+import string
+
+_RANDOM = random.Random(5)
+
+
+def _letters(count: int, alphabet: str = string.ascii_letters + string.digits) -> str:
+    return "".join(_RANDOM.choices(alphabet, k=count - 3)) + "a7Q"
+
+
+_UPPER = string.ascii_uppercase + string.digits
+_HEX = string.digits + "abcdef"
+
+TOKENS = {
+    "aws id": "AKIA" + "".join(_RANDOM.choices(_UPPER, k=16)),
+    "aws session id": "ASIA" + "".join(_RANDOM.choices(_UPPER, k=16)),
+    "aws secret": _letters(39) + "/",
+    "github": "ghp_" + _letters(36),
+    "github fine-grained": "github_pat_" + _letters(22) + "_" + _letters(59),
+    "gitlab": "glpat-" + _letters(20),
+    "openai": "sk-proj-" + _letters(48),
+    "openai old": "sk-" + _letters(48),
+    "anthropic": "sk-ant-api03-" + _letters(93),
+    "slack": "xoxb-" + "1234567890" + "-1234567890-" + _letters(24),
+    "google": "AIza" + _letters(35),
+    "google oauth": "ya29." + _letters(60),
+    "stripe": "sk_live_" + _letters(24),
+    "jwt": ".".join(
+        base64.urlsafe_b64encode(part).decode().rstrip("=")
+        for part in (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"1234567890"}', _RANDOM.randbytes(32))
+    ),
+    "npm": "npm_" + _letters(36),
+    "pypi": "pypi-" + _letters(60),
+    "hugging face": "hf_" + _letters(34),
+    "sendgrid": "SG." + _letters(22) + "." + _letters(43),
+    "twilio": "SK" + "".join(_RANDOM.choices(_HEX, k=32)),
+    "telegram": "123456789:" + _letters(35),
+    "vault": "hvs." + _letters(24),
+    "digitalocean": "dop_v1_" + "".join(_RANDOM.choices(_HEX, k=64)),
+    "age": "AGE-SECRET-KEY-1" + "".join(_RANDOM.choices(_UPPER, k=58)),
+    "random": _letters(43),
+}
+
+_WORD = "Zq" + _letters(6) + "x"
+_PHRASE = f"{_WORD} horse battery {_WORD}"
+_KEY_LINES = [_letters(64) for _ in range(4)]
+_KEY = "-----BEGIN {0}PRIVATE KEY-----\n{1}\n-----END {0}PRIVATE KEY-----"
+
+# A text that holds a secret, and what of it must not be seen anywhere.
+PLACES: dict[str, tuple[str, list[str]]] = {
+    "assignment": (f"DB_PASSWORD={_WORD}", [_WORD]),
+    "quoted": (f'password = "{_PHRASE}"', [_WORD]),
+    "yaml": (f"db:\n  password: {_PHRASE}\n", [_WORD]),
+    "json": (f'{{"user": "bob", "client_secret": "{_PHRASE}"}}', [_WORD]),
+    "json in json": (f'{{\\"apiKey\\": \\"{_WORD}\\"}}', [_WORD]),
+    "escaped quote": (f'{{"password": "ab\\"{_WORD}", "x": 1}}', [_WORD]),
+    "sentence": (f"By the way, the password is {_WORD}.", [_WORD]),
+    "quoted sentence": (f"my api key is '{_PHRASE}'", [_WORD]),
+    "chinese": (f"密码是{_WORD}", [_WORD]),
+    "url": (f"postgres://bob:{_WORD}@db.example.com/x", [_WORD]),
+    "url with odd password": (f"redis://:p@{_WORD}/x@cache:6379", [_WORD]),
+    "url parameter": (f"https://x.example/a?b=1&access_token={_WORD}&c=2", [_WORD]),
+    "bearer": (f"curl -H 'Authorization: Bearer {_WORD}' https://x", [_WORD]),
+    "basic": (f"Authorization: Basic {_WORD}==", [_WORD]),
+    "header": (f"X-Api-Key: {_WORD}", [_WORD]),
+    "cookie": (f"Cookie: session={_WORD}; id=1", [_WORD]),
+    "option": (f"deploy --token {_WORD} --now", [_WORD]),
+    "curl user": (f"curl -u bob:{_WORD} https://x", [_WORD]),
+    "mysql": (f"mysql -u root -p{_WORD} db", [_WORD]),
+    "netrc": (f"machine x login bob password {_WORD}", [_WORD]),
+    "npmrc": (f"//registry/:_authToken={_WORD}", [_WORD]),
+    "private key": (_KEY.format("RSA ", "\n".join(_KEY_LINES)), _KEY_LINES),
+    "private key on one line": (
+        _KEY.format("", "\n".join(_KEY_LINES)).replace("\n", "\\n"),
+        _KEY_LINES,
+    ),
+    "private key, cut": (
+        _KEY.format("OPENSSH ", "\n".join(_KEY_LINES)).partition("-----END")[0],
+        _KEY_LINES,
+    ),
+    "private key with line numbers": (
+        _KEY.format("EC ", "\n".join(f"{at}→{line}" for at, line in enumerate(_KEY_LINES))),
+        _KEY_LINES,
+    ),
+}
