@@ -15,6 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memlog.audit.diff import Difference as Difference
+    from memlog.audit.matching import matching as matching
+    from memlog.audit.moments import Moment as Moment
+    from memlog.audit.past import Past as Past
+    from memlog.audit.prompts import Prompt as Prompt
+    from memlog.audit.taint import Taint as Taint
+    from memlog.audit.timeline import TimelineEntry as TimelineEntry
     from memlog.defuse import (
         wrap as wrap,
     )
@@ -97,10 +104,22 @@ if TYPE_CHECKING:
         UnknownEventTypeError as UnknownEventTypeError,
     )
     from memlog.errors import (
+        UnknownOutcomeError as UnknownOutcomeError,
+    )
+    from memlog.errors import (
+        UnreachableError as UnreachableError,
+    )
+    from memlog.errors import (
         UnsafeLocationError as UnsafeLocationError,
     )
     from memlog.errors import (
+        UnsignableError as UnsignableError,
+    )
+    from memlog.errors import (
         UntrustedPinError as UntrustedPinError,
+    )
+    from memlog.errors import (
+        UserNoteError as UserNoteError,
     )
     from memlog.errors import (
         format_error as format_error,
@@ -108,6 +127,11 @@ if TYPE_CHECKING:
     from memlog.events import (
         Event as Event,
     )
+    from memlog.extension import Extension as Extension
+    from memlog.extension import run_before_agent_start as run_before_agent_start
+    from memlog.extension import run_before_compact as run_before_compact
+    from memlog.extension import run_tool as run_tool
+    from memlog.extension import system_prompt as system_prompt
     from memlog.log import (
         Log as Log,
     )
@@ -159,6 +183,7 @@ if TYPE_CHECKING:
     from memlog.note import (
         Written as Written,
     )
+    from memlog.plugin import MemoryPlugin as MemoryPlugin
     from memlog.sections import Section as Section
     from memlog.settings import (
         Settings as Settings,
@@ -172,6 +197,12 @@ if TYPE_CHECKING:
     from memlog.text import (
         slugify as slugify,
     )
+    from memlog.tools import ToolResult as ToolResult
+    from memlog.tools import Tools as Tools
+    from memlog.tools import tool_specs as tool_specs
+    from memlog.verify.report import Check as Check
+    from memlog.verify.report import Finding as Finding
+    from memlog.verify.report import Verification as Verification
     from projections.digest.render import hash_text as hash_text
     from projections.digest.render import render as render
     from projections.search.protocol import Hit as Hit
@@ -206,12 +237,30 @@ _HOMES = {
         "SupersededNoteError",
         "TargetError",
         "UnknownEventTypeError",
+        "UnknownOutcomeError",
+        "UnreachableError",
         "UnsafeLocationError",
+        "UnsignableError",
         "UntrustedPinError",
+        "UserNoteError",
         "format_error",
     ),
+    "memlog.audit.diff": ("Difference",),
+    "memlog.audit.matching": ("matching",),
+    "memlog.audit.moments": ("Moment",),
+    "memlog.audit.past": ("Past",),
+    "memlog.audit.prompts": ("Prompt",),
+    "memlog.audit.taint": ("Taint",),
+    "memlog.audit.timeline": ("TimelineEntry",),
     "memlog.defuse": ("wrap",),
     "memlog.events": ("Event",),
+    "memlog.extension": (
+        "Extension",
+        "run_before_agent_start",
+        "run_before_compact",
+        "run_tool",
+        "system_prompt",
+    ),
     "memlog.log": ("Log", "default_path", "open"),
     "memlog.memory": ("Memory",),
     "memlog.note": (
@@ -229,10 +278,13 @@ _HOMES = {
         "Source",
         "Written",
     ),
+    "memlog.plugin": ("MemoryPlugin",),
     "memlog.sections": ("Section",),
     "memlog.settings": ("Settings", "from_env"),
+    "memlog.tools": ("ToolResult", "Tools", "tool_specs"),
     "memlog.text": ("normalize_topics", "slugify"),
     "projections.digest.render": ("hash_text", "render"),
+    "memlog.verify.report": ("Check", "Finding", "Verification"),
     "projections.search.protocol": ("Hit",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

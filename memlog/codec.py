@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -51,8 +52,9 @@ TYPES: dict[str, type[Payload]] = {
 _TYPE_OF = {payload_class: type_ for type_, payload_class in TYPES.items()}
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_IS_UUID = re.compile(_UUID).fullmatch
-_IS_HASH = re.compile(r"[0-9a-f]{64}").fullmatch
+_HASH = "[0-9a-f]{64}"
+_ARE_FIXED = re.compile(f"{_UUID} {_UUID} {_HASH} {_HASH} {_HASH}").fullmatch
+_IS_HASH = re.compile(_HASH).fullmatch
 _IS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII).fullmatch
 
 
@@ -229,14 +231,23 @@ def decode(state: bytes, *, position: int = 0) -> Event:
         CorruptEventError: anything else that the format does not allow.
     """
     type_ = decode_envelope(state, position=position).type
+    record, _ = examined(type_, state, position=position)
+    return event_of(record, position=position)
+
+
+def examined(type_: str, state: bytes, *, position: int) -> tuple[Record, Parts]:
+    """Return what `state` holds, and its bytes taken apart; arguments as for `replayed`.
+
+    Raises:
+        UnknownEventTypeError, CorruptEventError: as for `decode`.
+    """
     record = replayed(type_, state, position=position)
-    if _join(_encode_json(record.envelope), record.salt, _encode_json(record.payload)) != state:
+    envelope, payload = _encode_json(record.envelope), _encode_json(record.payload)
+    if _join(envelope, record.salt, payload) != state:
         raise CorruptEventError(position, "its bytes are not in canonical form")
-    event = event_of(record, position=position)
-    fault = _fault(event, record)
-    if fault is not None:
+    for fault in _faults(record):
         raise CorruptEventError(position, fault)
-    return event
+    return record, Parts(envelope=envelope, salt=bytes.fromhex(record.salt), payload=payload)
 
 
 def event_of(record: Record, *, position: int) -> Event:
@@ -257,26 +268,28 @@ def event_of(record: Record, *, position: int) -> Event:
     )
 
 
-def _fault(event: Event, record: Record) -> str | None:
-    """Return what the types of the structs cannot say about an event."""
+def _faults(record: Record) -> Iterator[str]:
+    """Yield what the types of the structs cannot say about an event."""
     envelope = record.envelope
-    ids = (envelope.actor, envelope.conversation_id, envelope.request_id)
-    faults = (
-        (envelope.v != ENVELOPE_VERSION, f"envelope version {envelope.v} is not known"),
-        (_IS_UUID(envelope.event_id) is None, "event_id is not a UUID"),
-        (_IS_UUID(envelope.log) is None, "log is not a UUID"),
-        (not _is_time(envelope.recorded_at), "recorded_at is not a time of the format"),
-        (_IS_HASH(envelope.commitment) is None, "commitment is not 64 lower-case hex digits"),
-        (_IS_HASH(record.salt) is None, "salt is not 64 lower-case hex digits"),
-        (not _is_hash_or_null(envelope.request), "request is not 64 lower-case hex digits"),
-        (not 1 <= envelope.seq <= SEQ_MAX, f"seq is not between 1 and {SEQ_MAX}"),
-        (not _is_stream(envelope.stream), "stream is not the name of a scope's"),
-        (not all(map(_is_opaque_id, ids)), "actor, conversation_id or request_id is no such id"),
-        (not _is_payload(event.payload), "payload has a value that no event can have"),
-    )
-    return next((sentence for wrong, sentence in faults if wrong), None)
+    if envelope.v != ENVELOPE_VERSION:
+        yield f"envelope version {envelope.v} is not known"
+    request = record.salt if envelope.request is None else envelope.request
+    fixed = (envelope.log, envelope.event_id, envelope.commitment, record.salt, request)
+    if _ARE_FIXED(" ".join(fixed)) is None:
+        yield "log or event_id is not a UUID, or commitment, salt or request not 64 hex digits"
+    if not _is_time(envelope.recorded_at):
+        yield "recorded_at is not a time of the format"
+    if not 1 <= envelope.seq <= SEQ_MAX:
+        yield f"seq is not between 1 and {SEQ_MAX}"
+    if not _is_stream(envelope.stream):
+        yield "stream is not the name of a scope's"
+    if not all(map(_is_opaque_id, (envelope.actor, envelope.conversation_id, envelope.request_id))):
+        yield "actor, conversation_id or request_id is no such id"
+    if not _is_payload(record.payload):
+        yield "payload has a value that no event can have"
 
 
+@lru_cache(maxsize=256)  # These three are asked for the same few values event after event.
 def _is_time(value: str) -> bool:
     try:
         return _IS_TIME(value) is not None and bool(text.utc_moment(value))
@@ -284,10 +297,7 @@ def _is_time(value: str) -> bool:
         return False
 
 
-def _is_hash_or_null(value: str | None) -> bool:
-    return value is None or _IS_HASH(value) is not None
-
-
+@lru_cache(maxsize=4096)
 def _is_stream(value: str) -> bool:
     try:
         return Scope.of_stream(value).stream == value
@@ -295,20 +305,23 @@ def _is_stream(value: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=4096)
 def _is_opaque_id(value: str | None) -> bool:
     return value is None or (
         1 <= text.byte_length(value) <= ID_BYTES_MAX and not text.has_control_character(value)
     )
 
 
+@lru_cache(maxsize=2048)
+def _is_confidence(value: str) -> bool:
+    return 0 <= float(value) <= 1 and value == repr(round(float(value), 3) + 0.0)
+
+
 def _is_payload(payload: Payload) -> bool:
     """Tell whether names and numbers are such as any release ever wrote."""
     match payload:
         case NoteWritten():
-            confidence = repr(payload.confidence)
-            written = repr(round(payload.confidence, 3) + 0.0)
-            in_range = 0 <= payload.confidence <= 1
-            return text.is_slug(payload.slug) and in_range and confidence == written
+            return text.is_slug(payload.slug) and _is_confidence(repr(payload.confidence))
         case NotePinned() | NoteUnpinned():
             return text.is_slug(payload.slug)
         case NotesLinked() | NotesUnlinked():

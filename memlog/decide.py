@@ -33,13 +33,42 @@ from memlog.events import (
     Payload,
 )
 from memlog.note import Link, Note, why_untrusted
-from memlog.requests import AddLink, AnyRequest, Content, Pin, RemoveLink, Unpin, Write
+from memlog.requests import (
+    AddLink,
+    AnyRequest,
+    Content,
+    Harvest,
+    Pin,
+    RemoveLink,
+    Unpin,
+    Write,
+)
 
 
-class State(Protocol):
-    """What the rules ask about one scope; answered by the fold and by the tables alike."""
+class Standing(Protocol):
+    """What `violations` asks about one note; a `Note` has it all."""
 
-    def note(self, slug: str) -> Note | None:
+    @property
+    def live(self) -> bool:
+        """Whether no other note supersedes it."""
+
+    @property
+    def superseded_by(self) -> str | None:
+        """The slug of its superseder, or None."""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether its body is in the section."""
+
+    @property
+    def untrusted(self) -> str | None:
+        """Why its text must not enter the system prompt unasked, or None."""
+
+
+class Facts(Protocol):
+    """What `violations` asks about one scope."""
+
+    def note(self, slug: str) -> Standing | None:
         """Return the note, or None."""
 
     def superseder(self, slug: str) -> str | None:
@@ -47,6 +76,13 @@ class State(Protocol):
 
     def has_link(self, link: Link) -> bool:
         """Tell whether this very edge exists."""
+
+
+class State(Facts, Protocol):
+    """What the rules ask about one scope; answered by the fold and by the tables alike."""
+
+    def note(self, slug: str) -> Note | None:
+        """Return the note, or None."""
 
     def highest_number(self, stem: str) -> int:
         """Return the highest number in use for a stem, 0 when none is."""
@@ -58,15 +94,23 @@ class State(Protocol):
         """Return the slugs most similar to one that does not exist, best first."""
 
 
-def decide(state: State, request: AnyRequest) -> tuple[Payload, ...]:
+Target = tuple[str, Note | None]
+
+
+def decide(state: State, request: AnyRequest, *, at: Target | None = None) -> tuple[Payload, ...]:
     """Return the payloads that a request appends, in order; empty when it changes nothing.
+
+    Args:
+        state: what the scope holds now.
+        request: what is asked.
+        at: the `target` of a write, when the caller knows it.
 
     Raises:
         RequestError: the request is not allowed in this state.
     """
     match request:
         case Write():
-            return _write(state, request)
+            return _write(state, request, *(at or target(state, request)))
         case Pin():
             return _pin(state, request)
         case Unpin():
@@ -75,6 +119,8 @@ def decide(state: State, request: AnyRequest) -> tuple[Payload, ...]:
             return _add_link(state, request.link)
         case RemoveLink():
             return _remove_link(state, request.link)
+        case Harvest():
+            return (_compaction_harvested(request),)
 
 
 def content_of(note: Note) -> Content:
@@ -93,7 +139,7 @@ def content_of(note: Note) -> Content:
 # --- Writing
 
 
-def target(state: State, request: Write) -> tuple[str, Note | None]:
+def target(state: State, request: Write) -> Target:
     """Return the slug that a write goes to, and the note that stands there.
 
     A slug derived from the title never names another note: either an equal note of the same stem
@@ -119,8 +165,7 @@ def _next_slug(state: State, stem: str) -> str:
     return text.numbered_slug(stem, number)
 
 
-def _write(state: State, request: Write) -> tuple[Payload, ...]:
-    slug, note = target(state, request)
+def _write(state: State, request: Write, slug: str, note: Note | None) -> tuple[Payload, ...]:
     _check_seen(request, slug, note)
     if note is not None and not note.live:
         raise SupersededNoteError(slug, living_end(state, slug))
@@ -215,7 +260,7 @@ def _remove_link(state: State, link: Link) -> tuple[Payload, ...]:
     )
 
 
-def superseders(state: State, slug: str) -> Iterator[str]:
+def superseders(state: Facts, slug: str) -> Iterator[str]:
     """Yield what supersedes a note, then what supersedes that, up to the living end.
 
     Ends also on a damaged log in which notes supersede each other: no slug comes twice.
@@ -236,10 +281,24 @@ def living_end(state: State, slug: str) -> str:
     return end
 
 
+# --- Harvests
+
+
+def _compaction_harvested(request: Harvest) -> CompactionHarvested:
+    return CompactionHarvested(
+        key=request.key,
+        entries_sha256=request.entries_sha256,
+        model=request.model,
+        slugs=request.slugs,
+        kept=len(request.slugs),
+        dropped=request.dropped,
+    )
+
+
 # --- What is wrong with an event that is already there
 
 
-def violations(state: State, event: Payload) -> tuple[str, ...]:
+def violations(state: Facts, event: Payload) -> tuple[str, ...]:
     """Return each rule that an event breaks in the state before it, as a sentence; empty if none.
 
     Checked is what holds under any settings and any release: notes exist, no link to itself, one
@@ -261,13 +320,13 @@ def violations(state: State, event: Payload) -> tuple[str, ...]:
             return tuple(fault for slug in event.slugs for fault in _missing(state, slug))
 
 
-def _missing(state: State, *slugs: str) -> Iterator[str]:
+def _missing(state: Facts, *slugs: str) -> Iterator[str]:
     for slug in slugs:
         if state.note(slug) is None:
             yield f"there is no note {slug!r}"
 
 
-def _write_violations(state: State, event: NoteWritten) -> Iterator[str]:
+def _write_violations(state: Facts, event: NoteWritten) -> Iterator[str]:
     note = state.note(event.slug)
     if note is None:
         return
@@ -277,7 +336,7 @@ def _write_violations(state: State, event: NoteWritten) -> Iterator[str]:
         yield f"{event.slug!r} gets untrusted text under an old pin"
 
 
-def _pin_violations(state: State, event: NotePinned) -> Iterator[str]:
+def _pin_violations(state: Facts, event: NotePinned) -> Iterator[str]:
     yield from _missing(state, event.slug)
     note = state.note(event.slug)
     if note is None:
@@ -288,7 +347,7 @@ def _pin_violations(state: State, event: NotePinned) -> Iterator[str]:
         yield f"{event.slug!r} is pinned though {note.untrusted}"
 
 
-def _link_violations(state: State, link: Link) -> Iterator[str]:
+def _link_violations(state: Facts, link: Link) -> Iterator[str]:
     yield from _missing(state, link.from_slug, link.to_slug)
     if link.from_slug == link.to_slug:
         yield f"{link.from_slug!r} is linked to itself"
@@ -300,7 +359,7 @@ def _link_violations(state: State, link: Link) -> Iterator[str]:
             yield f"{link.from_slug!r} and {link.to_slug!r} supersede each other"
 
 
-def _unlink_violations(state: State, link: Link) -> Iterator[str]:
+def _unlink_violations(state: Facts, link: Link) -> Iterator[str]:
     yield from _missing(state, link.from_slug, link.to_slug)
     if not state.has_link(link):
         yield f"there is no {link.rel} link from {link.from_slug!r} to {link.to_slug!r}"

@@ -5,15 +5,17 @@
     │   ├── InvalidRequestError     a value has the wrong shape, size or alphabet
     │   ├── NoteNotFoundError       no such note in this scope; near slugs are offered
     │   ├── RuleError               the value is fine, a rule of the log forbids it now
-    │   │   ├── UntrustedPinError, SupersededNoteError, AlreadySupersededError,
-    │   │   └── SupersedeCycleError, SelfLinkError
+    │   │   ├── UntrustedPinError, UserNoteError, SupersededNoteError,
+    │   │   └── AlreadySupersededError, SupersedeCycleError, SelfLinkError
     │   ├── StaleWriteError         read the note again, then decide again
     │   ├── RequestConflictError    this request id already stands for another request
     │   └── ClosedError, ForkedError, ReadOnlyError    open a handle of your own
     ├── RetryError              the same call may succeed later; nothing was written
     │   ├── BusyError               another writer held the lock for too long
     │   ├── RebuildTakenOverError   another rebuild began meanwhile
-    │   └── StoreFullError          no space left; make room first
+    │   ├── StoreFullError          no space left; make room first
+    │   └── UnreachableError        the server is away, or the connection broke
+    ├── UnknownOutcomeError     stored or not; ask again with the same request id
     ├── TargetError             this is not a store that this program can open
     │   ├── StoreNotFoundError, NotAStoreError, NewerFormatError,
     │   └── UnsafeLocationError
@@ -21,7 +23,8 @@
         ├── CorruptStoreError       the database cannot be read or written
         ├── CorruptEventError       an event's bytes are not what the format allows
         ├── UnknownEventTypeError   an event of a type or version not known here
-        └── DriftError              a projection differs from what the log says
+        ├── DriftError              a projection differs from what the log says
+        └── UnsignableError         the log does not verify, or continue what was signed
 
 Every error carries its values as attributes, survives pickling, and says in one sentence what was
 wrong and what to do.
@@ -44,6 +47,18 @@ def shown(value: object) -> str:
 
 class MemlogError(Exception):
     """The root: catch it to catch everything that memlog raises on purpose."""
+
+
+class _OfTarget(Exception):  # noqa: N818  # no leaf: what several of them share
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.target = target
+
+
+class _Detailed(Exception):  # noqa: N818  # as above
+    def __init__(self, target: str, detail: str) -> None:
+        super().__init__(target, detail)
+        self.target, self.detail = target, detail
 
 
 class RequestError(MemlogError):
@@ -86,12 +101,7 @@ class RuleError(RequestError):
 
 
 class UntrustedPinError(RuleError):
-    """A note of provenance `compaction`, or with a source URL, must not enter the prompt unasked.
-
-    Attributes:
-        slug: the note that would be pinned.
-        why: what makes it untrusted.
-    """
+    """A note that came from the web or a compaction must not enter the prompt unasked."""
 
     def __init__(self, slug: str, why: str) -> None:
         super().__init__(slug, why)
@@ -101,6 +111,20 @@ class UntrustedPinError(RuleError):
         return (
             f"{self.slug!r} cannot be pinned: {self.why}; a pinned body goes into the system "
             "prompt, so only code may allow it (allow_pin_untrusted=True)"
+        )
+
+
+class UserNoteError(RuleError):
+    """A tool tried to have a person's pinned note `rewritten`, `unpinned` or `superseded`."""
+
+    def __init__(self, slug: str, action: str) -> None:
+        super().__init__(slug, action)
+        self.slug, self.action = slug, action
+
+    def __str__(self) -> str:
+        return (
+            f"{self.slug!r} is a person's pinned note and cannot be {self.action} through a tool; "
+            "leave it as it is, and tell the person what should change"
         )
 
 
@@ -130,12 +154,7 @@ class AlreadySupersededError(RuleError):
 
 
 class SupersedeCycleError(RuleError):
-    """The link would make a note supersede itself through others.
-
-    Attributes:
-        from_slug: the note that should supersede.
-        to_slug: the note that already supersedes it, directly or through others.
-    """
+    """The link would make `from_slug` supersede itself: `to_slug` supersedes it already."""
 
     def __init__(self, from_slug: str, to_slug: str) -> None:
         super().__init__(from_slug, to_slug)
@@ -162,10 +181,7 @@ class SelfLinkError(RuleError):
 class StaleWriteError(RequestError):
     """The note changed since the caller saw it; read it again, then decide again.
 
-    Attributes:
-        slug: the note.
-        if_seq: the `updated_seq` that the caller saw (0: the note must not exist).
-        updated_seq: what it is now (0: it does not exist).
+    `if_seq` is the `updated_seq` that the caller saw, `updated_seq` what it is now; 0: no note.
     """
 
     def __init__(self, slug: str, if_seq: int, updated_seq: int) -> None:
@@ -218,12 +234,8 @@ class ForkedError(RequestError):
         )
 
 
-class ReadOnlyError(RequestError):
+class ReadOnlyError(RequestError, _OfTarget):
     """The store was opened for reading only, or its file cannot be written by this process."""
-
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
-        self.target = target
 
     def __str__(self) -> str:
         return f"{self.target!r} cannot be written; open it writable, or check its permissions"
@@ -244,38 +256,41 @@ class BusyError(RetryError):
         return f"{self.target!r} was locked by another writer for {self.timeout_s:g} s; try again"
 
 
-class RebuildTakenOverError(RetryError):
+class RebuildTakenOverError(RetryError, _OfTarget):
     """Another rebuild of the same projection began meanwhile; this one changed nothing."""
-
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
-        self.target = target
 
     def __str__(self) -> str:
         return f"another rebuild of {self.target!r} took over; wait for it, then try again"
 
 
-class StoreFullError(RetryError):
+class StoreFullError(RetryError, _Detailed):
     """The disk or the database is full; nothing of this write was stored."""
-
-    def __init__(self, target: str, detail: str) -> None:
-        super().__init__(target, detail)
-        self.target, self.detail = target, detail
 
     def __str__(self) -> str:
         return f"no space left for {self.target!r} ({self.detail}); make room, then try again"
+
+
+class UnreachableError(RetryError, _Detailed):
+    """The database server cannot be reached, or the connection broke; nothing was written."""
+
+    def __str__(self) -> str:
+        return f"{self.target!r} cannot be reached ({self.detail}); try again"
+
+
+class UnknownOutcomeError(MemlogError, _Detailed):
+    """The connection broke during a commit, and nobody could be asked how that one ended."""
+
+    def __str__(self) -> str:
+        asked = f"whether {self.target!r} stored it is not known ({self.detail})"
+        return f"{asked}; ask again with the same request_id"
 
 
 class TargetError(MemlogError):
     """What was named is not a store that this program can open."""
 
 
-class StoreNotFoundError(TargetError):
+class StoreNotFoundError(TargetError, _OfTarget):
     """There is no store at this place, and a reading command creates none."""
-
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
-        self.target = target
 
     def __str__(self) -> str:
         return f"there is no store at {self.target!r}; a first write creates it"
@@ -321,12 +336,8 @@ class DamageError(MemlogError):
     """Something stored is not as it was written. Stop, keep a copy, run `memlog verify`."""
 
 
-class CorruptStoreError(DamageError):
+class CorruptStoreError(DamageError, _Detailed):
     """The database itself cannot be read or written any more."""
-
-    def __init__(self, target: str, detail: str) -> None:
-        super().__init__(target, detail)
-        self.target, self.detail = target, detail
 
     def __str__(self) -> str:
         return (
@@ -336,12 +347,7 @@ class CorruptStoreError(DamageError):
 
 
 class CorruptEventError(DamageError):
-    """An event's stored bytes are not what the format allows.
-
-    Attributes:
-        position: where in the log; 0 when the bytes came from elsewhere.
-        detail: the first thing that is wrong.
-    """
+    """An event's stored bytes are not what the format allows; position 0: they are of no log."""
 
     def __init__(self, position: int, detail: str) -> None:
         super().__init__(position, detail)
@@ -366,12 +372,7 @@ class UnknownEventTypeError(DamageError):
 
 
 class DriftError(DamageError):
-    """A projection differs from what the log says; rebuild it.
-
-    Attributes:
-        projection: its name.
-        detail: the first difference.
-    """
+    """A projection differs from what the log says; rebuild it. `detail`: the first difference."""
 
     def __init__(self, projection: str, detail: str) -> None:
         super().__init__(projection, detail)
@@ -379,6 +380,13 @@ class DriftError(DamageError):
 
     def __str__(self) -> str:
         return f"the {self.projection} projection differs from the log: {self.detail}; rebuild it"
+
+
+class UnsignableError(DamageError, _Detailed):
+    """The log was not signed: it does not verify, or is no continuation of what was signed."""
+
+    def __str__(self) -> str:
+        return f"{self.target!r} was not signed: {self.detail}; verify it"
 
 
 def format_error(error: BaseException) -> str:

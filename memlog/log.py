@@ -8,25 +8,32 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
-from memlog import codec, fields
+from memlog import codec, fields, jobs
 from memlog.errors import InvalidRequestError
 from memlog.events import Event
+from memlog.follow import POLL_S, follow
 from memlog.memory import Memory
 from memlog.note import Scope, ScopeInfo
+from memlog.proving import Proving
 from memlog.rebuild import Progress, Rebuilt, rebuild_notes
+from memlog.repair import rebuild_sections, rebuild_tree
 from memlog.searching import Searcher
 from memlog.settings import Settings
 from memlog.step import Ids
+from memlog.store.counters import Counts
 from memlog.store.files import file_errors
-from memlog.store.location import sqlite_path
+from memlog.store.location import is_postgres, sqlite_path
+from memlog.store.protocol import Store
 from memlog.store.rows import decoded
 from memlog.store.sqlite import SQLiteStore
+from projections import checkpoints, tree
+from projections.digest import conversations
 from projections.digest import tables as digest_tables
 from projections.notes import reader, tables
 
-Projection = Literal["notes", "search"]
+Projection = Literal["tree", "notes", "section", "search"]
 
 
 def default_path() -> Path:
@@ -62,7 +69,8 @@ def open(
     """Open a log, and make it first when there is none.
 
     Args:
-        target: a path, `sqlite:///PATH` or `:memory:`; the user's data directory when None.
+        target: a path, `sqlite:///PATH`, `postgresql://…` or `:memory:`; the user's data directory
+            when None.
         settings: the defaults when None.
         read_only: open an existing log so that nothing can be written.
         create: make the log when there is none.
@@ -82,32 +90,77 @@ def open(
             with file_errors(target):
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     chosen = settings or Settings()
-    store = SQLiteStore(
-        sqlite_path(target),
+    store = open_store(
+        target,
         clock=clock,
         lock_timeout_s=chosen.lock_timeout_s,
-        tables=(*tables.ddl(), *digest_tables.ddl()),
         read_only=read_only,
         create=create,
     )
     searcher = Searcher(store, settings=chosen, clock=clock)
-    return Log(store, settings=chosen, searcher=searcher, ids=Ids(new_id, new_salt))
+    ids = Ids(new_id, new_salt)
+    return Log(store, settings=chosen, searcher=searcher, ids=ids, clock=clock)
 
 
-class Log:
+def open_store(
+    target: str | os.PathLike[str],
+    *,
+    clock: Callable[[], datetime],
+    lock_timeout_s: float,
+    read_only: bool = False,
+    create: bool = True,
+) -> Store:
+    """Open the store at a target on its engine, with the tables of all inline projections."""
+    ddl = (
+        *tables.ddl(),
+        *digest_tables.ddl(),
+        *conversations.ddl(),
+        *tree.ddl(),
+        *checkpoints.ddl(),
+        *jobs.ddl(),
+    )
+    if is_postgres(target):
+        from memlog.store.postgres import PostgresStore
+
+        return PostgresStore(
+            str(target),
+            clock=clock,
+            lock_timeout_s=lock_timeout_s,
+            tables=ddl,
+            read_only=read_only,
+            create=create,
+        )
+    return SQLiteStore(
+        sqlite_path(target),
+        clock=clock,
+        lock_timeout_s=lock_timeout_s,
+        tables=ddl,
+        read_only=read_only,
+        create=create,
+    )
+
+
+class Log(Proving):
     """An open log. Safe to share between threads, not across a fork; close it, or use `with`.
 
     Attributes:
         target: the file's path, or `:memory:`.
         log_id: the log's random UUID.
         settings: what it was opened with.
+        clock: gives the time, aware.
     """
 
     def __init__(
-        self, store: SQLiteStore, *, settings: Settings, searcher: Searcher, ids: Ids
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        searcher: Searcher,
+        ids: Ids,
+        clock: Callable[[], datetime],
     ) -> None:
-        self._store, self._searcher, self._ids = store, searcher, ids
-        self.target, self.log_id, self.settings = store.target, store.log_id, settings
+        super().__init__(store, settings=settings, index_dir=searcher.index_dir)
+        self._searcher, self._ids, self.clock = searcher, ids, clock
 
     def scope(self, kind: Literal["owner", "global"] | Scope, principal: str = "") -> Memory:
         """Return the notes of a scope: `scope("owner", "alice")`, or `scope("global")`.
@@ -134,6 +187,30 @@ class Log:
         """
         return map(decoded, self._store.rows(after=fields.whole("after", after)))
 
+    def follow(
+        self, *, after: int = 0, poll_s: float = POLL_S, timeout_s: float | None = None
+    ) -> Iterator[Event]:
+        """Yield the log's events above `after` as they commit, each once, in order, without end.
+
+        It waits for new ones, reconnects when a connection breaks, and reads on only when the
+        caller has taken what was read, at most 200 events. It ends when the log is closed.
+
+        Args:
+            after: the position that the caller has seen last.
+            poll_s: how long an event may stay unseen where nobody tells of it.
+            timeout_s: end when nothing came for so long; never when None.
+
+        Raises:
+            InvalidRequestError: the log ends before `after`.
+            DamageError: an event cannot be read, or the log lost what was handed out.
+        """
+        fields.whole("after", after)
+        return follow(self._store, after=after, poll_s=poll_s, timeout_s=timeout_s)
+
+    def counters(self) -> Counts:
+        """Return what this handle has done since it was opened, in numbers."""
+        return self._store.counters.counts()
+
     def position(self) -> int:
         """Return the position of the last event, 0 when there is none."""
         with self._store.reading() as cursor:
@@ -149,17 +226,24 @@ class Log:
         search indexes, which were made from them, are made anew as well.
 
         Args:
-            projection: `notes` or `search`.
+            projection: `tree`, `notes`, `section` or `search`. A section is dropped, and rendered
+                when it is next asked for; the record of those handed out stays.
             progress: called with (events done, events to do) about every 500 events, or with
                 (scopes done, scopes to do) for `search`.
         """
+        if projection == "tree":
+            return rebuild_tree(self._store, progress=progress)
+        if projection == "section":
+            return rebuild_sections(self._store)
         if projection == "notes":
             rebuilt = rebuild_notes(self._store, progress=progress)
             if rebuilt.differences:  # The search indexes were made from the tables as they were.
                 self._rebuild_search(None)
             return rebuilt
         if projection != "search":
-            raise InvalidRequestError("projection", projection, "use 'notes' or 'search'")
+            raise InvalidRequestError(
+                "projection", projection, f"use one of {', '.join(get_args(Projection))}"
+            )
         self._rebuild_search(progress)
         return Rebuilt(projection=projection, events=self.position(), differences=())
 

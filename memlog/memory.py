@@ -10,17 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memlog import decide, requests, sections, text
+from memlog.audit.surface import Audited
 from memlog.errors import InvalidRequestError
 from memlog.events import NoteUnpinned
+from memlog.guard import Guard
 from memlog.note import Linked, Note, Pinned, Scope, Written
-from memlog.reads import Reads
 from memlog.requests import AddLink, Origin, Pin, RemoveLink, Unpin, Write
 from memlog.searching import Searcher
 from memlog.settings import Settings
 from memlog.step import Ids, Step
 
 if TYPE_CHECKING:
-    from memlog.store.sqlite import SQLiteStore
+    from memlog.store.protocol import Store
 
 _WRITE_FIELDS = frozenset(
     {
@@ -42,7 +43,7 @@ _WRITE_FIELDS = frozenset(
 )
 
 
-class Memory(Reads):
+class Memory(Audited):
     """The notes of one scope of an open log. Safe to share between threads.
 
     Get one from `log.scope("owner", "alice")`; it belongs to that scope for good.
@@ -53,15 +54,35 @@ class Memory(Reads):
 
     def __init__(
         self,
-        store: SQLiteStore,
+        store: Store,
         scope: Scope,
         *,
         settings: Settings,
         searcher: Searcher,
         ids: Ids,
+        guard: Guard | None = None,
     ) -> None:
         super().__init__(store, scope, settings=settings, searcher=searcher)
-        self._ids = ids
+        self._ids, self._guard = ids, guard
+
+    def guarded(self, *, allow_user_notes: bool = False) -> Memory:
+        """Return the same notes for a caller who speaks for a model, as the tools do.
+
+        What it writes is refused where it would rewrite, unpin or supersede a person's pinned note
+        (`UserNoteError`), or pin a note that was `web` or `compaction` in any version and that
+        `allow_pin_untrusted` does not allow.
+
+        Args:
+            allow_user_notes: let it change a person's pinned notes.
+        """
+        return Memory(
+            self._store,
+            self.scope,
+            settings=self._settings,
+            searcher=self._searcher,
+            ids=self._ids,
+            guard=Guard(allow_user_notes=allow_user_notes),
+        )
 
     # --- Writing
 
@@ -173,7 +194,7 @@ class Memory(Reads):
 
     def _write_all(self, items: Sequence[tuple[Write, Origin]]) -> list[Written]:
         with self._store.transaction() as transaction:
-            step = Step(transaction, self._stream, self._ids)
+            step = Step(transaction, self._stream, self._ids, self._guard)
             written = [self._write_one(step, request, origin) for request, origin in items]
             step.finish()
         return written
@@ -191,13 +212,14 @@ class Memory(Reads):
                 position=known.position,
             )
         words = text.words(request.content.title, request.content.topics)
-        slug, old = decide.target(step.tables, request)
+        step.tables.read_words(words, request.content)
+        slug, old = at = decide.target(step.tables, request)
         similar = step.tables.similar(
             words,
             threshold=self._settings.duplicate_threshold,
             without_seq=None if old is None else old.updated_seq,
         )
-        payloads = step.run(request, origin)
+        payloads = step.run(request, origin, at=at)
         note = step.note(slug)
         return Written(
             note=note,
@@ -265,7 +287,7 @@ class Memory(Reads):
             actor=actor, conversation_id=conversation_id, request_id=request_id
         )
         with self._store.transaction() as transaction:
-            step = Step(transaction, self._stream, self._ids)
+            step = Step(transaction, self._stream, self._ids, self._guard)
             known = step.known(request, origin)
             payloads = () if known is not None else step.run(request, origin)
             step.finish()
@@ -343,7 +365,7 @@ class Memory(Reads):
             actor=actor, conversation_id=conversation_id, request_id=request_id
         )
         with self._store.transaction() as transaction:
-            step = Step(transaction, self._stream, self._ids)
+            step = Step(transaction, self._stream, self._ids, self._guard)
             known = step.known(request, origin)
             payloads = () if known is not None else step.run(request, origin)
             step.finish()

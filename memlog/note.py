@@ -269,6 +269,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         actor: who asked, or None.
         conversation_id: in which conversation, or None.
         request_id: by which request, or None.
+        provenance: who the note's content came from after the event.
         changed: names of what the event changed, such as `("body", "topics")`.
         note: the note as it was after the event.
         link: the edge, for link events.
@@ -281,6 +282,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     actor: str | None
     conversation_id: str | None
     request_id: str | None
+    provenance: Provenance
     changed: tuple[str, ...]
     note: Note
     link: Link | None = None

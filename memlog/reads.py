@@ -20,7 +20,7 @@ from projections.notes.reader import Reader, counters, live_set
 from projections.search.protocol import Hit
 
 if TYPE_CHECKING:
-    from memlog.store.sqlite import SQLiteStore
+    from memlog.store.protocol import Store
 
 
 class Reads:
@@ -31,7 +31,7 @@ class Reads:
     """
 
     def __init__(
-        self, store: SQLiteStore, scope: Scope, *, settings: Settings, searcher: Searcher
+        self, store: Store, scope: Scope, *, settings: Settings, searcher: Searcher
     ) -> None:
         self.scope = scope
         self._store, self._settings, self._searcher = store, settings, searcher
@@ -129,7 +129,7 @@ class Reads:
             self._store,
             self._stream,
             sections.render_settings(self._settings),
-            conversation_id=conversation_id,
+            conversation_id=fields.opaque_id("conversation_id", conversation_id),
         )
 
     def section_text(self, section_hash: str) -> str | None:

@@ -24,7 +24,7 @@ from projections.notes.words import Executor
 from projections.notes.writer import Writer
 
 if TYPE_CHECKING:
-    from memlog.store.sqlite import SQLiteStore
+    from memlog.store.protocol import Store
     from memlog.store.transaction import Transaction
 
 _BATCH_EVENTS = 500
@@ -46,7 +46,7 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...]
 
 
-def rebuild_notes(store: SQLiteStore, *, progress: Progress | None = None) -> Rebuilt:
+def rebuild_notes(store: Store, *, progress: Progress | None = None) -> Rebuilt:
     """Rebuild the notes tables; see `Log.rebuild`.
 
     Raises:
@@ -69,7 +69,7 @@ def rebuild_notes(store: SQLiteStore, *, progress: Progress | None = None) -> Re
     return _swap(store, token, names, done)
 
 
-def _begin(store: SQLiteStore, token: str) -> Names:
+def _begin(store: Store, token: str) -> Names:
     with store.transaction() as transaction:
         names = other(live_set(transaction.cursor))
         transaction.cursor.execute("UPDATE notes_pointer SET rebuild = ?", (token,))
@@ -100,7 +100,7 @@ def _apply(cursor: Executor, names: Names, events: Iterable[Event]) -> None:
         writer.flush()
 
 
-def _swap(store: SQLiteStore, token: str, names: Names, done: int) -> Rebuilt:
+def _swap(store: Store, token: str, names: Names, done: int) -> Rebuilt:
     with store.transaction() as transaction:
         _check_token(transaction, token, store.target)
         _apply(transaction.cursor, names, _events(transaction.rows(after=done)))

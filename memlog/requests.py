@@ -7,6 +7,7 @@ allowed in the present state is `memlog.decide`'s question.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -84,7 +85,17 @@ class RemoveLink(Request, frozen=True, kw_only=True):
     link: Link
 
 
-AnyRequest = Write | Pin | Unpin | AddLink | RemoveLink
+class Harvest(Request, frozen=True, kw_only=True):
+    """Say what was harvested from a compaction; see `compaction_harvested/1` for the fields."""
+
+    key: str
+    entries_sha256: str
+    model: str
+    slugs: tuple[str, ...]
+    dropped: dict[str, int]
+
+
+AnyRequest = Write | Pin | Unpin | AddLink | RemoveLink | Harvest
 
 
 def origin(
@@ -207,6 +218,29 @@ def remove_link(
     """
     link = _link(from_slug, to_slug, rel, label=label)
     return RemoveLink(method="unlink", given=msgspec.to_builtins(link), link=link)
+
+
+def harvest(
+    *, key: str, entries_sha256: str, model: str, slugs: Sequence[str], dropped: Mapping[str, int]
+) -> Harvest:
+    """Return the request that ends a harvest; its writes came before it, in the same transaction.
+
+    Args:
+        key: which compaction.
+        entries_sha256: SHA-256 of the masked entries, hex.
+        model: the model that was asked.
+        slugs: the notes that were written.
+        dropped: number of facts that were not, by reason; zeros are left out.
+    """
+    return Harvest(
+        method="harvest",
+        given={"key": key},
+        key=key,
+        entries_sha256=entries_sha256,
+        model=model,
+        slugs=tuple(slugs),
+        dropped={reason: count for reason, count in sorted(dropped.items()) if count},
+    )
 
 
 def _link(from_slug: object, to_slug: object, rel: object, *, label: object) -> Link:

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,20 +21,39 @@ from projections.notes.words import Executor
 from projections.search.protocol import Hit, SearchBackend, Weights
 
 if TYPE_CHECKING:
-    from memlog.store.sqlite import SQLiteStore
+    from memlog.store.protocol import Store
 
 
 class Searcher:
-    """Searches the scopes of one log."""
+    """Searches the scopes of one log.
+
+    Attributes:
+        clock: gives the time that ages are counted from.
+        index_dir: where the stored indexes lie; None when there are none.
+    """
 
     def __init__(
-        self, store: SQLiteStore, *, settings: Settings, clock: Callable[[], datetime]
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        new_backend: Callable[[], SearchBackend] | None = None,
     ) -> None:
-        self._store, self._settings, self._clock = store, settings, clock
+        """Prepare to search; nothing is opened yet.
+
+        Args:
+            store: the log.
+            settings: which backend, where it keeps its indexes, and the weights.
+            clock: gives the time, aware.
+            new_backend: makes the backend; the one that the settings name when None.
+        """
+        self._store, self.clock = store, clock
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._opened: SearchBackend | None = None
-        self._index_dir = index_dir(settings, store.path)
+        directory = self.index_dir = index_dir(settings, store.index_dir)
+        self._make_backend = new_backend or partial(chosen_backend, settings.search, directory)
         self._weights = Weights(
             recency_weight=settings.recency_weight,
             half_life_days=settings.half_life_days,
@@ -51,7 +71,7 @@ class Searcher:
         now: datetime | None,
     ) -> list[Hit]:
         """Return the best hits of a scope; see `Memory.search`."""
-        moment = self._clock() if now is None else now
+        moment = self.clock() if now is None else now
         if moment.utcoffset() is None:
             raise InvalidRequestError("now", moment, "give an aware datetime")
         with self._store.reading() as cursor:
@@ -83,11 +103,12 @@ class Searcher:
     def _backend(self) -> SearchBackend:
         with self._lock:
             if self._opened is None:
-                self._opened = _new_backend(self._settings.search, self._index_dir)
+                self._opened = self._make_backend()
             return self._opened
 
 
-def _new_backend(chosen: SearchBackend | str, directory: Path | None) -> SearchBackend:
+def chosen_backend(chosen: SearchBackend | str, directory: Path | None) -> SearchBackend:
+    """Return the backend that the settings choose, with its indexes in a directory or in memory."""
     if not isinstance(chosen, str):
         return chosen
     if chosen != "whoosh":
@@ -97,13 +118,11 @@ def _new_backend(chosen: SearchBackend | str, directory: Path | None) -> SearchB
     return WhooshBackend(directory)
 
 
-def index_dir(settings: Settings, path: Path | None) -> Path | None:
-    """Return where a log's search indexes lie: beside its file, unless the settings say where.
+def index_dir(settings: Settings, default: Path | None) -> Path | None:
+    """Return where a log's search indexes lie: where its store says, unless the settings do.
 
     None for a log in memory, whatever the settings: its notes are private, and gone with it.
     """
-    if path is None:
-        return None
-    if settings.index_dir is not None:
-        return Path(settings.index_dir).absolute()  # The same place after a change of directory.
-    return path.with_name(f"{path.name}-index")
+    if default is None or settings.index_dir is None:
+        return default
+    return Path(settings.index_dir).absolute()  # The same place after a change of directory.

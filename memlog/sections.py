@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from memlog.errors import ReadOnlyError, RetryError
+from memlog.errors import ReadOnlyError, RetryError, UnknownOutcomeError
 from memlog.settings import Settings
 from projections.digest import tables
 from projections.digest.render import hash_text, render, shown_pins
@@ -19,7 +19,7 @@ from projections.notes.tables import Names
 from projections.notes.words import Executor
 
 if TYPE_CHECKING:
-    from memlog.store.sqlite import SQLiteStore
+    from memlog.store.protocol import Store
 
 _STORE_WAIT_S = 0.05
 
@@ -40,17 +40,15 @@ def render_settings(settings: Settings) -> RenderSettings:
 
 
 def section(
-    store: SQLiteStore, stream: str, settings: RenderSettings, *, conversation_id: str | None = None
+    store: Store, stream: str, settings: RenderSettings, *, conversation_id: str | None = None
 ) -> Section:
     """Return the current section of a scope."""
     with store.reading() as cursor:
-        names = live_set(cursor)
-        scope = counters(cursor, names, stream)
-        digest = tables.current(cursor, stream, settings)
-        if digest is not None and digest.fingerprint == scope.fingerprint:
-            return Section(digest.text, digest.hash)
-        digest = _rendered(cursor, names, scope, settings)
-    with suppress(RetryError, ReadOnlyError), store.transaction(wait_s=_STORE_WAIT_S) as write:
+        digest, is_stored = current(cursor, stream, settings)
+    if is_stored:
+        return Section(digest.text, digest.hash)
+    best_effort = suppress(RetryError, ReadOnlyError, UnknownOutcomeError)
+    with best_effort, store.transaction(wait_s=_STORE_WAIT_S) as write:
         tables.store(write.cursor, stream, settings, digest)
         tables.record(
             write.cursor,
@@ -61,6 +59,16 @@ def section(
             handed_out_at=write.recorded_at,
         )
     return Section(digest.text, digest.hash)
+
+
+def current(cursor: Executor, stream: str, settings: RenderSettings) -> tuple[Digest, bool]:
+    """Return the digest of a scope as it is now, and whether it was read rather than rendered."""
+    names = live_set(cursor)
+    scope = counters(cursor, names, stream)
+    digest = tables.current(cursor, stream, settings)
+    if digest is not None and digest.fingerprint == scope.fingerprint:
+        return digest, True
+    return _rendered(cursor, names, scope, settings), False
 
 
 def _rendered(cursor: Executor, names: Names, scope: Counters, settings: RenderSettings) -> Digest:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memlog import codec, decide
 from memlog.errors import RequestConflictError
 from memlog.events import Event, Payload
+from memlog.guard import Guard, check
 from memlog.note import Note
+from memlog.proof import leaf_hash
 from memlog.requests import AnyRequest, Origin
+from projections import tree
 from projections.notes.fold import Remembered
 from projections.notes.reader import live_set
 from projections.notes.writer import Writer
 
 if TYPE_CHECKING:
     from memlog.store.transaction import Transaction
+
+
+def append(transaction: Transaction, events: Sequence[Event], salts: Sequence[bytes]) -> None:
+    """Append events to the log, and their leaves to its tree; see `Transaction.append`."""
+    size = transaction.head
+    envelopes = transaction.append(events, salts)
+    tree.append(transaction.cursor, [leaf_hash(each) for each in envelopes], size=size)
 
 
 class Ids:
@@ -28,8 +38,11 @@ class Ids:
 class Step:
     """The requests of one transaction, one after the other."""
 
-    def __init__(self, transaction: Transaction, stream: str, ids: Ids) -> None:
+    def __init__(
+        self, transaction: Transaction, stream: str, ids: Ids, guard: Guard | None = None
+    ) -> None:
         self._transaction, self._stream, self._ids = transaction, stream, ids
+        self._guard = guard
         self.tables = Writer(transaction.cursor, live_set(transaction.cursor), stream)
         self._changed = False
 
@@ -64,16 +77,26 @@ class Step:
             raise RequestConflictError(origin.request_id, position)
         return remembered
 
-    def run(self, request: AnyRequest, origin: Origin) -> tuple[Payload, ...]:
-        """Decide a request and append what it adds; return that."""
-        payloads = decide.decide(self.tables, request)
+    def run(
+        self, request: AnyRequest, origin: Origin, *, at: decide.Target | None = None
+    ) -> tuple[Payload, ...]:
+        """Decide a request and append what it adds; return that.
+
+        Args:
+            request: what is asked.
+            origin: who asks.
+            at: the `decide.target` of a write, when the caller knows it.
+        """
+        if self._guard is not None:
+            check(self.tables, request, self._guard)
+        payloads = decide.decide(self.tables, request, at=at)
         salts = [self._ids.new_salt() for _ in payloads]
         events = [
             self._event(payload, index, request, origin, salts[0])
             for index, payload in enumerate(payloads)
         ]
         if events:
-            self._transaction.append(events, salts)
+            append(self._transaction, events, salts)
             for event in events:
                 self.tables.apply(event)
             self._changed = True

@@ -44,6 +44,8 @@ def has_lone_surrogate(text: str) -> bool:
 
 def has_control_character(text: str) -> bool:
     """Tell whether `text` holds a character of category Cc (C0, DEL, C1)."""
+    if text.isascii():
+        return not text.isprintable()
     return any(unicodedata.category(character) == "Cc" for character in text)
 
 

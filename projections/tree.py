@@ -93,6 +93,15 @@ def root(cursor: Executor, *, size: int) -> bytes:
     return make_root(_reader(cursor), size=size)
 
 
+def stack(cursor: Executor, *, size: int) -> list[bytes]:
+    """Return the compact range of the first `size` leaves, which `push_leaf` goes on from.
+
+    Raises:
+        DriftError: a hash that this takes is missing.
+    """
+    return _read(cursor, stored_ids(start=0, end=size))
+
+
 def inclusion(cursor: Executor, *, index: int, size: int) -> list[bytes]:
     """Return the proof that the tree of the first `size` leaves holds the leaf at this index.
 

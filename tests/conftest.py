@@ -4,8 +4,11 @@ Chosen by MEMLOG_HYPOTHESIS or by `--hypothesis-profile`, which wins.
 """
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
@@ -25,3 +28,18 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("quick"), max_examples=2_000)
 settings.load_profile(os.environ.get("MEMLOG_HYPOTHESIS", "quick"))
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """A URL of an empty PostgreSQL schema, which is dropped after the test."""
+    from tests import postgres_server
+
+    with postgres_server.schema() as url:
+        yield url
+
+
+def pytest_sessionfinish() -> None:
+    server = sys.modules.get("tests.postgres_server")
+    if server is not None:
+        server.stop()

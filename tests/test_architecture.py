@@ -50,6 +50,7 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog.requests": _memlog("errors", "text", "note", "fields"),  # what a caller may ask
     "memlog.decide": _memlog("errors", "text", "note", "events", "requests"),
     "memlog.defuse": _memlog("errors", "text", "note"),  # how note text reaches a model
+    "memlog.guard": _memlog("errors", "note", "requests", "decide"),  # what a model may not do
     "memlog.settings": _memlog("errors"),
     "memlog.store": _memlog("errors", "text", "codec", "settings", "note", "events"),
     "memlog.proof": NOTHING,
@@ -59,24 +60,40 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "projections.search": CORE,
     "projections.digest": CORE | {"projections.notes"},  # headlines come from the tables
     "projections.tree": CORE | PROOF,
+    "projections.checkpoints": NOTHING,  # a record of what was signed
     "memlog.feed": ABOVE_MEMORY,  # a scope as a search engine reads it
     "memlog.searching": ABOVE_MEMORY | _memlog("feed"),  # the search side of an open log
     "memlog.sections": ABOVE_MEMORY,  # the section of a scope, stored and rendered
     "memlog.reads": ABOVE_MEMORY | _memlog("searching", "sections"),  # the reading half of memory
-    "memlog.step": ABOVE_MEMORY,  # the requests of one transaction
+    "memlog.step": ABOVE_MEMORY | _memlog("guard"),  # the requests of one transaction
+    "memlog.follow": ABOVE_MEMORY,  # a log's events as they commit
     "memlog.rebuild": ABOVE_MEMORY,  # projections anew from the log
-    "memlog.memory": ABOVE_MEMORY | _memlog("reads", "step", "searching", "sections"),
+    "memlog.jobs": ABOVE_MEMORY,  # the table of the harvest's queue
+    "memlog.memory": ABOVE_MEMORY
+    | _memlog("audit", "guard", "reads", "step", "searching", "sections"),
     "memlog.log": ABOVE_MEMORY
-    | _memlog("memory", "step", "rebuild", "searching"),  # the handle and open()
-    "memlog.audit": EVERYTHING,
-    "memlog.checkpoint": EVERYTHING,
+    | _memlog("memory", "step", "rebuild", "searching", "jobs", "proving", "repair", "follow"),
+    "memlog.audit": ABOVE_MEMORY
+    | _memlog("feed", "reads", "searching", "sections"),  # the past; methods of memory
+    "memlog.repair": ABOVE_MEMORY | _memlog("rebuild"),  # the tree and the sections anew
+    "memlog.verify": ABOVE_MEMORY | _memlog("feed", "searching"),  # what a store holds, checked
+    "memlog.consistency": _memlog("errors", "proof"),  # the file of a consistency proof
+    "memlog.prove": ABOVE_MEMORY | _memlog("consistency"),  # proofs made from a store
+    "memlog.checkpoint": ABOVE_MEMORY | _memlog("signing", "verify"),  # the log's size, signed
+    "memlog.proving": ABOVE_MEMORY
+    | _memlog("rebuild", "verify", "prove", "checkpoint", "signing"),  # the proving half of a log
     "memlog.tools": EVERYTHING,
+    "memlog.conversations": ABOVE_MEMORY | _memlog("sections", "memory"),  # what they keep
+    "memlog.extension": NOTHING,  # the hooks of an agent loop
     "memlog.plugin": EVERYTHING,
     "memlog.harvest": EVERYTHING,
     "memlog.mcp_server": EVERYTHING,
+    "memlog.together": EVERYTHING,  # several requests in one transaction, for the edges
     "memlog.exchange": EVERYTHING,
     "memlog.adapters": EVERYTHING,
     "memlog.doctor": EVERYTHING,
+    "memlog.backup": EVERYTHING,  # copies of a store, and stores from copies
+    "memlog.copying": EVERYTHING,  # a log in another store, of either engine
     "memlog.__main__": EVERYTHING,
     "memlog.cli": EVERYTHING,
     "memlog.demo": EVERYTHING,
@@ -88,13 +105,15 @@ LATE = frozenset({"whoosh", "numpy", "typer", "pydantic"})
 LEAN = (
     CORE
     | PROOF
-    | _memlog("store", "reads", "step", "rebuild", "memory", "log")
+    | _memlog("store", "reads", "step", "rebuild", "memory", "log", "repair", "proving")
     | {"projections.notes"}
 )
 ABSENT_AFTER_IMPORT_MEMLOG = LATE | {"rich", "eventsourcing"}
 
 # "module:qualified name of the function" -> why it takes **kwargs.
-KWARGS_ALLOWED: Mapping[str, str] = {}
+KWARGS_ALLOWED: Mapping[str, str] = {
+    "memlog.store.postgres_recorder:Recorder.insert_events": "the signature of eventsourcing's",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,12 @@ from memlog.errors import (
     SupersededNoteError,
     TargetError,
     UnknownEventTypeError,
+    UnknownOutcomeError,
+    UnreachableError,
+    UnsignableError,
     UnsafeLocationError,
     UntrustedPinError,
+    UserNoteError,
     format_error,
     shown,
 )
@@ -65,6 +69,14 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
         (
             "'tea' cannot be pinned: it has a source URL; a pinned body goes into the system "
             "prompt, so only code may allow it (allow_pin_untrusted=True)"
+        ),
+    ),
+    (
+        UserNoteError("rules", "superseded"),
+        {"slug": "rules", "action": "superseded"},
+        (
+            "'rules' is a person's pinned note and cannot be superseded through a tool; "
+            "leave it as it is, and tell the person what should change"
         ),
     ),
     (
@@ -131,6 +143,19 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
         "no space left for 'n.db' (disk full); make room, then try again",
     ),
     (
+        UnreachableError("postgresql://h/n", "timeout expired"),
+        {"target": "postgresql://h/n", "detail": "timeout expired"},
+        "'postgresql://h/n' cannot be reached (timeout expired); try again",
+    ),
+    (
+        UnknownOutcomeError("postgresql://h/n", "timeout expired"),
+        {"target": "postgresql://h/n", "detail": "timeout expired"},
+        (
+            "whether 'postgresql://h/n' stored it is not known (timeout expired); "
+            "ask again with the same request_id"
+        ),
+    ),
+    (
         StoreNotFoundError("n.db"),
         {"target": "n.db"},
         "there is no store at 'n.db'; a first write creates it",
@@ -164,6 +189,11 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
         UnknownEventTypeError(7, "note_eaten/1"),
         {"position": 7, "type": "note_eaten/1"},
         "the event at position 7 has the unknown type 'note_eaten/1'; a newer release may know it",
+    ),
+    (
+        UnsignableError("n.db", "it does not verify"),
+        {"target": "n.db", "detail": "it does not verify"},
+        "'n.db' was not signed: it does not verify; verify it",
     ),
     (
         DriftError("notes", "tea differs"),

@@ -7,7 +7,31 @@ from typing import Annotated
 import typer
 
 import memlog
-from memlog.cli import demo, links, logs, notes, output, pins, search, section, stores, write
+from memlog.cli import (
+    at,
+    copies,
+    demo,
+    diff,
+    doctor,
+    exchange,
+    follow,
+    harvest,
+    links,
+    logs,
+    mcp,
+    notes,
+    output,
+    pins,
+    prompt,
+    proofs,
+    search,
+    section,
+    stores,
+    taint,
+    timeline,
+    verify,
+    write,
+)
 from memlog.cli.exits import USAGE
 from memlog.cli.session import AsJson, Db, In
 
@@ -60,9 +84,28 @@ for _name, _command in (
     ("unpin", pins.unpin),
     ("history", logs.history),
     ("log", logs.log),
+    ("at", at.at),
+    ("diff", diff.diff),
+    ("timeline", timeline.timeline),
+    ("prompt", prompt.prompt),
+    ("taint", taint.taint),
+    ("export", exchange.export),
+    ("import", exchange.import_),
     ("scopes", logs.scopes),
+    ("verify", verify.verify),
+    ("checkpoint", proofs.checkpoint),
+    ("prove", proofs.prove),
+    ("keygen", proofs.keygen),
     ("rebuild", stores.rebuild),
     ("stats", stores.stats),
+    ("follow", follow.follow),
+    ("doctor", doctor.doctor),
+    ("backup", copies.backup),
+    ("restore", copies.restore),
+    ("copy", copies.copy),
+    ("mcp", mcp.mcp),
     ("demo", demo.demo),
 ):
     app.command(_name)(_command)
+app.add_typer(proofs.proof)
+app.add_typer(harvest.harvest)

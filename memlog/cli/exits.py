@@ -8,6 +8,7 @@ from memlog.errors import (
     ReadOnlyError,
     RetryError,
     TargetError,
+    UnknownOutcomeError,
 )
 
 REFUSED = 1
@@ -28,7 +29,7 @@ def exit_code(error: MemlogError) -> int:
     match error:
         case TargetError() | ReadOnlyError():
             return USAGE
-        case RetryError():
+        case RetryError() | UnknownOutcomeError():
             return RETRY
         case DamageError():
             return DAMAGE

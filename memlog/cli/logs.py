@@ -8,10 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from memlog.cli import options, output, rows
+from memlog.audit.diff import text_diff
+from memlog.cli import difftext, options, output, rows
 from memlog.cli.session import AsJson, Db, In, session
-from memlog.cli.words import change_words, event_words, origin_words, scope_name
+from memlog.cli.words import (
+    change_words,
+    event_words,
+    origin_words,
+    provenance_words,
+    scope_name,
+)
 from memlog.events import Event
+from memlog.note import Change, Note
 
 _MOMENT_CELLS = 19
 _SCOPE_CELLS = 14
@@ -21,31 +29,46 @@ def history(
     context: typer.Context,
     slug: options.Slug,
     *,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Below each rewrite, what it changed in the body.")
+    ] = False,
     db: Db = None,
     scope: In = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what happened to a note.
 
-    Oldest first: when, what, by whom.
+    Oldest first: when, what, by whom, in which conversation, and where the text came from when that
+    was not the agent.
     """
     asked = session(context, db=db, scope=scope, as_json=as_json)
     with asked.notes_for_reading() as memory:
-        changes = memory.history(slug)
-    if asked.as_json:
+        show_history(memory.history(slug), diff=diff, as_json=asked.as_json)
+
+
+def show_history(changes: Sequence[Change], *, diff: bool, as_json: bool) -> None:
+    """Show what happened to a note, until now or until then."""
+    if as_json:
         for change in changes:
             output.record(change)
         return
     columns = (rows.Column("SEQ", 6, right=True), rows.Column("WHEN (UTC)", _MOMENT_CELLS))
-    lines = (
-        (
-            str(change.seq),
-            output.moment(change.recorded_at),
-            change_words(change) + origin_words(change.actor, change.conversation_id),
-        )
-        for change in changes
-    )
-    rows.show(columns, "WHAT", lines, wrap_last=True)
+
+    def row(change: Change) -> Sequence[str]:
+        origin = origin_words(change.actor, change.conversation_id)
+        written = provenance_words(change.provenance) if "note_written" in change.type else ""
+        what = change_words(change) + origin + written
+        return str(change.seq), output.moment(change.recorded_at), what
+
+    if not diff:
+        rows.show(columns, "WHAT", map(row, changes), wrap_last=True)
+        return
+    before: Note | None = None
+    for index, change in enumerate(changes):
+        rows.show(columns, "WHAT", [row(change)], wrap_last=True, heading=not index)
+        if before is not None:
+            difftext.show(text_diff(before, change.note))
+        before = change.note
 
 
 def log(
@@ -80,13 +103,13 @@ def log(
         events = islice(source.events(after=after), limit)
         if asked.as_json:
             for event in events:
-                output.record(_event_record(event))
+                output.record(event_record(event))
             return
         if output.on_terminal():
             _show_on_terminal(events, of_one_scope=whose is not None)
         else:
             for event in events:
-                output.fields((str(event.position), str(event.seq), *_when_whose_what(event)))
+                output.fields((str(event.position), str(event.seq), *when_whose_what(event)))
 
 
 def _show_on_terminal(events: Iterable[Event], *, of_one_scope: bool) -> None:
@@ -99,7 +122,7 @@ def _show_on_terminal(events: Iterable[Event], *, of_one_scope: bool) -> None:
         columns = (position, when, rows.Column("SCOPE", _SCOPE_CELLS))
 
     def row(event: Event) -> Sequence[str]:
-        moment, scope, what = _when_whose_what(event)
+        moment, scope, what = when_whose_what(event)
         if of_one_scope:
             return str(event.position), str(event.seq), moment, what
         return str(event.position), moment, scope, what
@@ -107,12 +130,14 @@ def _show_on_terminal(events: Iterable[Event], *, of_one_scope: bool) -> None:
     rows.show(columns, "WHAT", map(row, events), wrap_last=True)
 
 
-def _when_whose_what(event: Event) -> tuple[str, str, str]:
+def when_whose_what(event: Event) -> tuple[str, str, str]:
+    """Return the fields of an event that every listing shows."""
     what = event_words(event.payload) + origin_words(event.actor, event.conversation_id)
     return output.moment(event.recorded_at), scope_name(event.scope), what
 
 
-def _event_record(event: Event) -> dict[str, Any]:
+def event_record(event: Event) -> dict[str, Any]:
+    """Return an event as JSON Lines have it."""
     return {
         "position": event.position,
         "seq": event.seq,

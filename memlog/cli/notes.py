@@ -19,8 +19,8 @@ from memlog.cli.words import (
     state_mark,
     state_words,
 )
-from memlog.memory import Memory
 from memlog.note import Note, Reading, Scope
+from memlog.reads import Reads
 
 _PAGE_NOTES = 500
 _SLUG_CELLS_MIN = 12
@@ -46,12 +46,17 @@ def read(
     """
     asked = session(context, db=db, scope=scope, as_json=as_json)
     with asked.notes_for_reading() as memory:
-        reading = memory.read(slug)
-    if asked.as_json:
+        show_note(memory, slug, as_json=asked.as_json)
+
+
+def show_note(reads: Reads, slug: str, *, as_json: bool) -> None:
+    """Show one note, as it is now or was then."""
+    reading = reads.read(slug)
+    if as_json:
         output.record(reading)
         return
     if output.on_terminal():
-        _show_head(reading, memory.scope)
+        _show_head(reading, reads.scope)
     output.body(reading.note.body)
 
 
@@ -111,20 +116,25 @@ def list_notes(
     """
     asked = session(context, db=db, scope=scope, as_json=as_json)
     with asked.notes_for_reading() as memory:
-        notes = islice(_pages(memory, live_only=not all_notes), limit)
-        if asked.as_json:
-            for note in notes:
-                output.record(note)
-        elif output.on_terminal():
-            _show_on_terminal(notes, hint=mark_words(all_notes=all_notes))
-        else:
-            for note in notes:
-                output.fields(_fields(note))
+        show_notes(memory, all_notes=all_notes, limit=limit, as_json=asked.as_json)
 
 
-def _pages(memory: Memory, *, live_only: bool) -> Iterator[Note]:
+def show_notes(reads: Reads, *, all_notes: bool, limit: int | None, as_json: bool) -> None:
+    """Show the notes of a scope, as they are now or were then."""
+    notes = islice(_pages(reads, live_only=not all_notes), limit)
+    if as_json:
+        for note in notes:
+            output.record(note)
+    elif output.on_terminal():
+        _show_on_terminal(notes, hint=mark_words(all_notes=all_notes))
+    else:
+        for note in notes:
+            output.fields(_fields(note))
+
+
+def _pages(reads: Reads, *, live_only: bool) -> Iterator[Note]:
     before = None
-    while page := memory.notes(limit=_PAGE_NOTES, before=before, live_only=live_only):
+    while page := reads.notes(limit=_PAGE_NOTES, before=before, live_only=live_only):
         yield from page
         before = page[-1].written_seq
 

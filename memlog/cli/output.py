@@ -110,6 +110,11 @@ def _times_as_text(value: object) -> object:
             return value
 
 
+def flush() -> None:
+    """Let whoever reads see what was printed so far."""
+    sys.stdout.flush()
+
+
 def moment(when: datetime) -> str:
     """Return a time to the second for a person, in full for a pipe; UTC."""
     if on_terminal():

@@ -12,10 +12,10 @@ Show = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Show | None]:
+def progress(label: str, *, many: int | None = None) -> Iterator[Show | None]:
     """Give a function that shows (events done, events to do), or None where nobody is watching.
 
-    The bar appears when there is much to do, and is gone at the end.
+    The bar appears when there is much to do, `many` or 2,000 or more, and is gone at the end.
     """
     if not sys.stderr.isatty():
         yield None
@@ -25,7 +25,7 @@ def progress(label: str) -> Iterator[Show | None]:
 
         def show(done: int, total: int) -> None:
             nonlocal update
-            if update is None and total >= _LONG_EVENTS:
+            if update is None and total >= (_LONG_EVENTS if many is None else many):
                 update = stack.enter_context(_bar(label))
             if update is not None:
                 update(done, total)

@@ -37,6 +37,7 @@ def show(
     rows: Iterable[Sequence[str]],
     *,
     wrap_last: bool = False,
+    heading: bool = True,
 ) -> int:
     """Print rows, and return how many there were.
 
@@ -45,13 +46,14 @@ def show(
         last_heading: what stands above the last one.
         rows: as many fields each as there are columns.
         wrap_last: continue the last field below itself instead of cutting it.
+        heading: print the headings above the first row.
     """
     row_count = 0
     for row_count, row in enumerate(rows, start=1):
         if not output.on_terminal():
             output.fields(row)
             continue
-        if row_count == 1:
+        if row_count == 1 and heading:
             headings = [column.heading for column in columns]
             output.line(output.dim(_lines(columns, [*headings, last_heading], wrap=False)[0]))
         for line in _lines(columns, [visible(field) for field in row], wrap=wrap_last):

@@ -15,7 +15,6 @@ import typer
 from typer.main import get_command
 
 from memlog.cli import exits, output
-from memlog.cli.app import app
 from memlog.errors import MemlogError, format_error
 
 # Of all usage errors typer exports one; this is their common base.
@@ -27,7 +26,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     try:
         with _warnings_told():
-            code = _command()(arguments, prog_name="memlog", standalone_mode=False)
+            code = _command(is_mcp=_is_mcp(arguments))(
+                arguments, prog_name="memlog", standalone_mode=False
+            )
         sys.stdout.flush()
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer caught it and ends with 1.
@@ -38,9 +39,36 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _is_mcp(arguments: Sequence[str] | None) -> bool:
+    return list(sys.argv[1:2] if arguments is None else arguments[:1]) == ["mcp"]
+
+
 @cache
-def _command() -> Callable[..., object]:
-    return get_command(app)  # Costs 50 ms, so once a process.
+def _command(*, is_mcp: bool) -> Callable[..., object]:
+    """Return the command line, which costs 50 ms, so once a process.
+
+    Args:
+        is_mcp: with `mcp` as its only command: a client waits for that one to start, and the
+            modules of all the others take a sixth of the time.
+    """
+    if not is_mcp:
+        from memlog.cli.app import app
+
+        return get_command(app)
+    from memlog.cli.mcp import mcp
+
+    only = typer.Typer(
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    only.callback()(_root)
+    only.command("mcp")(mcp)
+    return get_command(only)
+
+
+def _root() -> None:
+    """Durable notes for AI agents, kept as an append-only log."""
 
 
 def _prepare_streams() -> None:

@@ -55,16 +55,23 @@ def search(
         hits = memory.search(words, limit=limit, topic=_stored(topic), include_superseded=all_notes)
         if not hits:
             output.notice(_nothing(words, topic=topic, all_notes=all_notes))
-        elif asked.as_json:
-            for hit in hits:
-                output.record(hit)
-        elif output.on_terminal():
-            _show_on_terminal(hits, explain=explain)
-            output.line(output.dim(_foot(len(hits), limit=limit, all_notes=all_notes)))
-        else:
-            for hit in hits:
-                output.fields(_fields(hit, explain=explain))
+        show_hits(hits, explain=explain, limit=limit, all_notes=all_notes, as_json=asked.as_json)
         sys.stdout.flush()  # What follows is the index going to disk; nobody need wait for that.
+
+
+def show_hits(
+    hits: Sequence[Hit], *, explain: bool, limit: int, all_notes: bool, as_json: bool
+) -> None:
+    """Show what a search found."""
+    if as_json:
+        for hit in hits:
+            output.record(hit)
+    elif not output.on_terminal():
+        for hit in hits:
+            output.fields(_fields(hit, explain=explain))
+    elif hits:
+        _show_on_terminal(hits, explain=explain)
+        output.line(output.dim(_foot(len(hits), limit=limit, all_notes=all_notes)))
 
 
 def _stored(topic: str | None) -> str | None:

@@ -8,6 +8,7 @@ import typer
 
 from memlog.cli import output
 from memlog.cli.session import AsJson, Db, In, session
+from memlog.sections import Section
 
 
 def index(
@@ -37,7 +38,12 @@ def index(
     asked = session(context, db=db, scope=scope, as_json=as_json)
     with asked.notes_for_reading(budget_tokens=budget) as memory:
         section = memory.section()
-    if asked.as_json:
+    show_section(section, only_hash=only_hash, as_json=asked.as_json)
+
+
+def show_section(section: Section, *, only_hash: bool, as_json: bool) -> None:
+    """Show a section, or only its hash."""
+    if as_json:
         output.record({"hash": section.hash} if only_hash else section._asdict())
     elif only_hash:
         output.line(section.hash)

@@ -95,9 +95,17 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         with self.log_for_writing() as log:
             yield log.scope(scope)
 
-    def _open(self, *, read_only: bool, create: bool, budget_tokens: int | None = None) -> Log:
+    def check_target(self) -> None:
+        """Refuse a log that would be gone at the end.
+
+        Raises:
+            UsageError: it is one in memory.
+        """
         if self.target in (":memory:", "sqlite:///:memory:"):
             raise UsageError(_IN_MEMORY)
+
+    def _open(self, *, read_only: bool, create: bool, budget_tokens: int | None = None) -> Log:
+        self.check_target()
         try:
             settings = memlog.from_env(os.environ)
             if budget_tokens is not None:
@@ -116,7 +124,7 @@ def session(
     environ: Mapping[str, str] = os.environ,
 ) -> Session:
     """Return what a command was told by its own options, those before its name, and `environ`."""
-    before = {} if context.parent is None else context.parent.params
+    before = {} if context.parent is None else context.find_root().params
     return Session(
         target=db or before.get("db") or environ.get("MEMLOG_DB") or None,
         scope_text=scope or before.get("scope") or environ.get("MEMLOG_SCOPE") or None,

@@ -19,15 +19,17 @@ from memlog.errors import shown
 from memlog.log import Log, Projection
 from memlog.note import Scope
 from memlog.rebuild import Rebuilt
+from memlog.store.location import is_postgres
 
 _LABEL_CELLS = 15
+_NAMES = {"tree": "hashes of the tree", "notes": "notes", "section": "sections"}
 
 
 class _Stats(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What `memlog stats` tells; the last two only of a scope."""
 
     path: str
-    bytes: int
+    bytes: int | None = None
     log_id: str
     events: int
     last_event_at: str | None
@@ -65,7 +67,7 @@ def _stats(log: Log, scope: Scope | None) -> _Stats:
     listed = [each for each in log.scopes() if scope in (None, each.scope)]
     return _Stats(
         path=log.target,
-        bytes=_bytes_on_disk(log.target),
+        bytes=None if is_postgres(log.target) else _bytes_on_disk(log.target),
         log_id=log.log_id,
         events=head,
         last_event_at=None if last is None else last.recorded_at_text,
@@ -86,8 +88,9 @@ def _bytes_on_disk(path: str) -> int:
 
 
 def _lines(found: _Stats) -> Iterator[tuple[str, str]]:
-    yield "file", found.path
-    yield "size", f"{found.bytes:,} bytes"
+    yield "file" if found.bytes is not None else "store", found.path
+    if found.bytes is not None:
+        yield "size", f"{found.bytes:,} bytes"
     yield "log id", found.log_id
     yield "events", f"{found.events:,}"
     if found.last_event_at is not None:
@@ -111,9 +114,9 @@ def rebuild(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="notes|search",
+            metavar="[tree|notes|section|search]",
             autocompletion=_projections,
-            help="Only the notes tables, or only the search indexes.",
+            help="Only this one.",
             show_default=False,
         ),
     ] = None,
@@ -121,16 +124,16 @@ def rebuild(
     db: Db = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the notes tables and the search indexes anew.
+    """Make the Merkle tree, the notes tables, the sections and the search indexes anew.
 
-    The tables follow from the log; they are compared with the old ones and swapped in while readers
-    and writers go on. The indexes follow from the tables. Exits 4 when the old tables were not what
-    the log says; the new ones are.
+    Tree and tables follow from the log, the rest from the tables. They are compared with what was
+    there, while readers and writers go on. Exits 4 when that was not what the log says; it is now.
     """
     asked = session(context, db=db, as_json=as_json)
     chosen: list[Projection] = [each for each in get_args(Projection) if what in (None, each)]
     if not chosen:
-        sentence = f"{shown(what)} cannot be rebuilt: give notes, search, or nothing for both"
+        names = ", ".join(get_args(Projection))
+        sentence = f"{shown(what)} cannot be rebuilt: give one of {names}, or nothing for all"
         raise UsageError(sentence)
     differ = False
     with asked.log_for_writing() as log:
@@ -151,6 +154,6 @@ def _tell(asked: Session, rebuilt: Rebuilt) -> None:
         output.line(f"rebuilt the search indexes from the notes of {events}")
     else:
         found = "they differed and are right now" if rebuilt.differences else "no difference"
-        output.line(f"rebuilt the notes from {events}: {found}")
+        output.line(f"rebuilt the {_NAMES[rebuilt.projection]} from {events}: {found}")
         for difference in rebuilt.differences:
             output.line(f"  {difference}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memlog.audit.timeline import TimelineEntry
 from memlog.events import (
     CompactionHarvested,
     NotePinned,
@@ -69,6 +70,24 @@ def origin_words(actor: str | None, conversation_id: str | None) -> str:
     """Return who did it and in which conversation, or nothing when neither is known."""
     by = "" if actor is None else f" by {actor}"
     return by if conversation_id is None else f"{by} in {conversation_id}"
+
+
+def provenance_words(provenance: str) -> str:
+    """Return where a text came from, or nothing when that is the agent, as it mostly is."""
+    return "" if provenance == "agent" else f", from {provenance}"
+
+
+def entry_words(entry: TimelineEntry) -> str:
+    """Return what one event did, to which note and by whom, as seen from the whole scope."""
+    event = entry.event
+    what = event_words(event.payload)
+    if isinstance(event.payload, NoteWritten):
+        created = entry.changed == ("created",)
+        what = f"{'created' if created else 'rewrote'} {entry.slug}"
+        what += "" if created else f" ({', '.join(entry.changed)})"
+        what += origin_words(event.actor, event.conversation_id)
+        return what + provenance_words(event.payload.provenance)
+    return what + origin_words(event.actor, event.conversation_id)
 
 
 def state_words(*, pinned: bool, superseded_by: str | None) -> str:

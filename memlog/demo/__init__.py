@@ -69,6 +69,7 @@ def run(target: str | os.PathLike[str], *, scope: Scope, program: str, say: Say)
         differences = steps.rebuild(log, say=say)
         steps.search(memory, say=say)
         section_hash = steps.section(memory, say=say)
+        steps.time_travel(memory, section_hash, say=say)
         told = Told(
             path=log.target,
             scope=scope_name(scope),

@@ -29,8 +29,16 @@ _LOG_LINES = 6
 _HITS_MAX = 3
 _SNIPPET_LINES = 2
 _SECTION_LINES = 6
+_DIFF_LINES = 4
 _QUERIES = ("catching exeptions", "unpacked iterables", "__getattr__", "lambda")
-_TO_TRY = ("list", "read assert", "history lambda", "search 'catching exeptions'", "index")
+_TO_TRY = (
+    "list",
+    "read assert",
+    "history lambda",
+    "search 'catching exeptions'",
+    "index",
+    "timeline",
+)
 
 Say = Callable[[str], None]
 
@@ -211,6 +219,30 @@ def section(memory: Memory, *, say: Say) -> str:
     kept = "still gives" if memory.section_text(before.hash) == before.text else "does NOT give"
     say(f"  {before.hash} {kept} the text above, to the byte")
     return after.hash
+
+
+def time_travel(memory: Memory, section_hash: str, *, say: Say) -> None:
+    """Show a note as it was, what changed since, and the events behind a line of the section."""
+    _head(say, "Time travel: any moment again, from the log alone")
+    rewritten = memory.history("assert")[1]
+    began = time.perf_counter()
+    past = memory.at(seq=rewritten.seq - 1)
+    body_bytes = len(past.read("assert").note.body.encode())
+    took = time.perf_counter() - began
+    notes = counted(len(past.notes()), "note")
+    say(f"  at seq {past.seq}, {notes}, replayed in {took * 1000:.0f} ms:")
+    say(f"  assert had {body_bytes:,} bytes, and its section the hash {past.section().hash}")
+    (difference,) = memory.diff(past, rewritten.seq).rewritten
+    say(f"  seq {rewritten.seq} changed {', '.join(difference.changed)} of {difference.slug}:")
+    for line in difference.text_diff.splitlines()[-_DIFF_LINES:]:
+        say(f"    {cut(line, _WIDTH - 4)}".rstrip())
+    found = memory.prompt(section_hash)
+    assert found is not None
+    behind = next(line for line in found.lines if line.kind == "note")
+    equal = "equal" if found.agrees else "NOT equal"
+    say(f"  the section {section_hash}, rendered anew from events: {equal}; in it")
+    say(f"    {cut(behind.text, _WIDTH - 4)}")
+    say(f"  follows from seq {', '.join(map(str, behind.seqs))}")
 
 
 def farewell(path: str, scope_given: str, *, program: str, say: Say) -> None:

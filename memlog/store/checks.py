@@ -10,19 +10,21 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from memlog import codec
+from memlog.store.protocol import Executor
 from memlog.store.recorder import EVENTS_TABLE
 
 _FAULTS_SHOWN_MAX = 3
 
 
-def head_fault(cursor: sqlite3.Cursor) -> str | None:
+def head_fault(cursor: Executor) -> str | None:
     """Return what is wrong with the log's row and its last event, or None."""
     row = cursor.execute("SELECT position FROM log").fetchone()
     if row is None:
         return "its head is missing"
+    position: int = row[0]
     highest = cursor.execute(f"SELECT max(rowid) FROM {EVENTS_TABLE}").fetchone()[0] or 0
-    if highest != row[0]:
-        return f"its head says position {row[0]}, its last event is {highest}"
+    if highest != position:
+        return f"its head says position {position}, its last event is {highest}"
     return None
 
 

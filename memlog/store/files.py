@@ -104,7 +104,7 @@ def holds_log(path: Path, *, timeout_s: float) -> bool:
             raise CorruptStoreError(str(path), "it is empty, but there are writes in its -wal file")
         return False
     # To be asked for its -wal, an engine makes a -shm: not beside something else.
-    name = uri(path, read_only=True, timeout_s=timeout_s) if has_wal else _immutable_uri(path)
+    name = uri(path, read_only=True, timeout_s=timeout_s) if has_wal else immutable_uri(path)
     with closing(sqlite3.connect(name, uri=True, timeout=timeout_s)) as connection:
         application_id = marks(connection.cursor(), path)
         (schema_cookie,) = connection.execute("PRAGMA schema_version").fetchone()
@@ -157,9 +157,10 @@ def uri(path: Path, *, read_only: bool, timeout_s: float) -> str:
         if _wal_has_content(path):
             why = "its -wal holds writes that can be read in a writable directory only; copy both"
             raise UnsafeLocationError(str(path), why) from error
-        return _immutable_uri(path)
+        return immutable_uri(path)
     return name
 
 
-def _immutable_uri(path: Path) -> str:
+def immutable_uri(path: Path) -> str:
+    """Return the name under which the engine opens a file as one that nobody changes."""
     return f"{path.as_uri()}?mode=ro&immutable=1"

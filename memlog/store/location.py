@@ -39,6 +39,11 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 _OCTAL_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
+def is_postgres(target: object) -> bool:
+    """Tell whether a target is the URL of a PostgreSQL database."""
+    return isinstance(target, str) and target.startswith(("postgresql://", "postgres://"))
+
+
 def sqlite_path(target: object) -> Path | None:
     """Return the resolved file that a target names, or None for `:memory:`.
 
@@ -55,7 +60,8 @@ def sqlite_path(target: object) -> Path | None:
     if name.startswith("sqlite:"):
         name = _url_path(name)
     elif "://" in name:
-        raise InvalidRequestError("target", target, "give a path, sqlite:///PATH or :memory:")
+        rule = "give a path, sqlite:///PATH, postgresql://… or :memory:"
+        raise InvalidRequestError("target", target, rule)
     if not name.strip() or "\0" in name:
         raise InvalidRequestError("target", target, "name a file")
     return Path(os.path.realpath(name))
@@ -66,6 +72,11 @@ def _url_path(url: str) -> str:
     if parts.netloc or parts.query or parts.fragment or not parts.path.startswith("/"):
         raise InvalidRequestError("target", url, "write it as sqlite:///PATH")
     return unquote(parts.path[1:])
+
+
+def index_dir_of(path: Path) -> Path:
+    """Return where the search indexes of the store in a file lie, unless the settings say."""
+    return path.with_name(f"{path.name}-index")
 
 
 def check_location(path: Path) -> None:

@@ -143,6 +143,6 @@ class Recorder(SQLiteApplicationRecorder):
             )
         ]
 
-    def insert(self, cursor: SQLiteCursor, events: Sequence[StoredEvent]) -> Sequence[int]:
+    def insert(self, cursor: sqlite3.Cursor, events: Sequence[StoredEvent]) -> Sequence[int]:
         """Append stored events inside a transaction of the caller; return their positions."""
-        return self._insert_events(cursor, events) or []
+        return self._insert_events(SQLiteCursor(cursor), events) or []

@@ -17,8 +17,9 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from memlog import text
 from memlog.errors import (
@@ -30,19 +31,22 @@ from memlog.errors import (
     ReadOnlyError,
     StoreNotFoundError,
 )
-from memlog.store import checks, faults, files, schema
+from memlog.store import checks, faults, files, pages, schema
 from memlog.store.connections import Connections
-from memlog.store.location import MEMORY, check_location
+from memlog.store.counters import Counters
+from memlog.store.hints import Polling
+from memlog.store.location import MEMORY, check_location, index_dir_of
 from memlog.store.lockfile import LockFile
-from memlog.store.recorder import EVENTS_TABLE, Datastore, Recorder
+from memlog.store.protocol import NO_LIMIT
+from memlog.store.recorder import Datastore, Recorder
 from memlog.store.rows import StoredRow
-from memlog.store.transaction import Transaction
+from memlog.store.transaction import LOG_ROW, Transaction
 
-_PAGE_EVENTS = 1_000
-_NO_LIMIT = 2**62
 _WAIT_MAX_S = threading.TIMEOUT_MAX
 _EPOCH = "0001-01-01T00:00:00.000000Z"  # Before every clock.
 _CLOSED = "it was closed"
+# What a failed fsync left in the -wal may be found there, or be written over, at the next opening.
+_DURING_COMMIT = "during the commit: open it again, and the same request_id tells what was stored"
 
 Clock = Callable[[], datetime]
 
@@ -84,11 +88,13 @@ class SQLiteStore:
         """
         self.path = path
         self.target = MEMORY if path is None else str(path)
+        self.index_dir = None if path is None else index_dir_of(path)
         self.read_only = read_only
         self._clock, self._timeout_s = clock, lock_timeout_s
         self._pid = os.getpid()
         self._writer = threading.Lock()
         self._closed_because: str | None = None
+        self.counters = Counters()
         self._lock_file: LockFile | None = None
         self._open_connections: Connections | None = None
         now = self._now()
@@ -194,23 +200,33 @@ class SQLiteStore:
             raise ReadOnlyError(self.target)
         now = self._now()
         wait_s = self._timeout_s if wait_s is None else wait_s
+        committing = False
         with self._exclusive(wait_s):
             writer = self._connections.writer
             try:
                 self._check_in_place()
                 with writer:  # It commits or rolls back in C: no interrupt can come in between.
                     writer.execute("BEGIN IMMEDIATE")
+                    cursor = writer.cursor()
                     transaction = Transaction(
-                        writer.cursor(),
-                        self._recorder,
+                        cursor,
+                        partial(self._recorder.insert, cursor),
                         target=self.target,
                         log_id=self.log_id,
                         now=now,
+                        log_row=cursor.execute(LOG_ROW).fetchone(),
                     )
                     yield transaction
                     transaction.finish()
+                    committing = True
             except (sqlite3.Error, CorruptStoreError) as error:
-                self._fail(error)
+                self.counters.add("refusals")
+                self._fail(error, committing=committing)
+            except BaseException:
+                self.counters.add("refusals")
+                raise
+            self.counters.add("commits")
+            self.counters.add("events_appended", transaction.appended)
 
     def _check_in_place(self) -> None:
         """Refuse to acknowledge writes into a file that nobody will ever open again."""
@@ -227,16 +243,19 @@ class SQLiteStore:
     @contextmanager
     def _exclusive(self, wait_s: float) -> Iterator[None]:
         """Exclude the other writers: threads by a lock, processes by the lock file."""
-        deadline = time.monotonic() + wait_s
+        start = time.monotonic()
+        deadline = start + wait_s
         acquired: list[bool] = []
         try:
             # One call in C: no interrupt can come between taking the lock and knowing it.
             acquired.extend(map(self._writer.acquire, (True,), (min(wait_s, _WAIT_MAX_S),)))
-            if not acquired[0]:
-                raise BusyError(self.target, wait_s)
             lock_file = self._lock_file
-            if lock_file is not None and not lock_file.lock(deadline - time.monotonic()):
+            if not acquired[0] or (
+                lock_file is not None and not lock_file.lock(deadline - time.monotonic())
+            ):
+                self.counters.add("busy")
                 raise BusyError(self.target, wait_s)
+            self.counters.add("lock_wait_s", time.monotonic() - start)
             yield
         finally:
             if True in acquired:
@@ -265,10 +284,14 @@ class SQLiteStore:
         except (sqlite3.Error, CorruptStoreError) as error:
             self._fail(error)
 
-    def _fail(self, error: sqlite3.Error | CorruptStoreError) -> NoReturn:
+    def _fail(
+        self, error: sqlite3.Error | CorruptStoreError, *, committing: bool = False
+    ) -> NoReturn:
         seen: Exception = error
         if isinstance(error, sqlite3.Error):
             seen = faults.translate(error, target=self.target, timeout_s=self._timeout_s)
+        if isinstance(seen, CorruptStoreError) and committing:
+            seen = CorruptStoreError(self.target, f"{seen.detail}, {_DURING_COMMIT}")
         if isinstance(seen, CorruptStoreError):
             self._closed_because = self._closed_because or str(seen)
             lock_file = self._lock_file
@@ -308,6 +331,7 @@ class SQLiteStore:
         try:
             cursor = connection.cursor()
             cursor.execute("BEGIN")
+            self.counters.add("views")
             yield cursor
         except (sqlite3.Error, CorruptStoreError) as error:
             self._fail(error)
@@ -315,17 +339,12 @@ class SQLiteStore:
             if connection.in_transaction:
                 connection.rollback()
 
-    def rows(self, *, after: int = 0, up_to: int = _NO_LIMIT) -> Iterator[StoredRow]:
-        """Yield stored events with positions in (after, up_to], in order.
-
-        Read in pages of 1,000, each a view of its own, so that no read lasts long: a long one
-        would keep the write-ahead log from being emptied.
-        """
-        where = "rowid > ? AND rowid <= ? ORDER BY rowid"
-        return self._paged(where, (), after=after, up_to=up_to, place=0)
+    def rows(self, *, after: int = 0, up_to: int = NO_LIMIT) -> Iterator[StoredRow]:
+        """Yield stored events with positions in (after, up_to], in order."""
+        return pages.log_rows(self.reading, after=after, up_to=up_to)
 
     def stream_rows(
-        self, stream: str, *, after: int = 0, up_to: int = _NO_LIMIT, containing: bytes = b""
+        self, stream: str, *, after: int = 0, up_to: int = NO_LIMIT, containing: bytes = b""
     ) -> Iterator[StoredRow]:
         """Yield a stream's stored events with seqs in (after, up_to], in order.
 
@@ -335,27 +354,13 @@ class SQLiteStore:
             up_to: the last seq.
             containing: bytes that the state of each must hold.
         """
-        where = (
-            "originator_id = ? AND (? = X'' OR instr(state, ?)) "
-            "AND originator_version > ? AND originator_version <= ? ORDER BY originator_version"
+        return pages.stream_rows(
+            self.reading, stream, after=after, up_to=up_to, containing=containing
         )
-        parameters = (stream, containing, containing)
-        return self._paged(where, parameters, after=after, up_to=up_to, place=2)
 
-    def _paged(
-        self, where: str, parameters: tuple[Any, ...], *, after: int, up_to: int, place: int
-    ) -> Iterator[StoredRow]:
-        statement = (
-            "SELECT rowid, originator_id, originator_version, topic, state "
-            f"FROM {EVENTS_TABLE} WHERE {where} LIMIT {_PAGE_EVENTS}"
-        )
-        while True:
-            with self.reading() as cursor:
-                page = cursor.execute(statement, (*parameters, after, up_to)).fetchall()
-            yield from map(StoredRow._make, page)
-            if len(page) < _PAGE_EVENTS:
-                return
-            after = page[-1][place]
+    def hint(self) -> Polling:
+        """Return what waits for the next append; close it."""
+        return Polling()
 
     # --- Ending
 

@@ -1,18 +1,21 @@
-"""One open write of an SQLite store: SQL on the store's own connection, and the append."""
+"""One open write: SQL on the store's own connection, and the append. The same on both engines."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from eventsourcing.persistence import StoredEvent
-from eventsourcing.sqlite import SQLiteCursor
 
 from memlog import codec
 from memlog.errors import CorruptStoreError
 from memlog.events import Event
-from memlog.store.recorder import EVENTS_TABLE, Recorder
+from memlog.store.protocol import Executor
+from memlog.store.recorder import EVENTS_TABLE
 from memlog.store.rows import StoredRow
+
+LOG_ROW = "SELECT position, recorded_at FROM log"
+
+_PAGE_EVENTS = 500
 
 
 class Transaction:
@@ -23,53 +26,92 @@ class Transaction:
         head: position of the log's last event, 0 when it has none.
         recorded_at: the time of all events of this transaction: the clock, but never before the
             last event of the log.
+        first: position and id of the first event that was appended; None when there is none.
     """
 
     def __init__(
-        self, cursor: sqlite3.Cursor, recorder: Recorder, *, target: str, log_id: str, now: str
+        self,
+        cursor: Executor,
+        insert: Callable[[Sequence[StoredEvent]], Sequence[int]],
+        *,
+        target: str,
+        log_id: str,
+        now: str,
+        log_row: tuple[int, str] | None,
     ) -> None:
-        self.cursor, self._recorder = cursor, recorder
-        self._target, self._log_id = target, log_id
-        row = cursor.execute("SELECT position, recorded_at FROM log").fetchone()
-        if row is None:
-            raise CorruptStoreError(target, "its head is missing")
-        self.head: int = row[0]
-        self._first_head = self.head
-        self.recorded_at: str = max(now, row[1])
+        """Begin at the head.
 
-    def append(self, events: Sequence[Event], salts: Sequence[bytes]) -> None:
+        Args:
+            cursor: on the store's connection, inside a transaction.
+            insert: appends stored events there and returns their positions.
+            target: what errors call the store.
+            log_id: goes into each event.
+            now: the clock.
+            log_row: what `LOG_ROW` gives.
+
+        Raises:
+            CorruptStoreError: there is no such row.
+        """
+        self.cursor, self._insert = cursor, insert
+        self._target, self._log_id = target, log_id
+        if log_row is None:
+            raise CorruptStoreError(target, "its head is missing")
+        self.head: int = log_row[0]
+        self._start = self.head
+        self.recorded_at: str = max(now, log_row[1])
+        self.first: tuple[int, str] | None = None
+
+    @property
+    def appended(self) -> int:
+        """Number of events that were appended so far."""
+        return self.head - self._start
+
+    def adopt(self, log_id: str) -> None:
+        """Give a log without events another id: that of the log which it becomes a copy of."""
+        assert not self.head
+        self.cursor.execute("UPDATE log SET log_id = ?", (log_id,))
+        self._log_id = log_id
+
+    def append(self, events: Sequence[Event], salts: Sequence[bytes]) -> list[bytes]:
         """Append events whose positions follow the head, each with a salt of its own.
+
+        Returns:
+            The bytes of each event's envelope, as they are stored.
 
         Raises:
             CorruptStoreError: another program put events behind the head.
         """
-        positions = self._recorder.insert(
-            SQLiteCursor(self.cursor),
+        states = [
+            codec.encode(event, log_id=self._log_id, salt=salt)
+            for event, salt in zip(events, salts, strict=True)
+        ]
+        positions = self._insert(
             [
                 StoredEvent(
                     originator_id=event.stream,
                     originator_version=event.seq,
                     topic=event.type,
-                    state=codec.encode(event, log_id=self._log_id, salt=salt),
+                    state=state,
                 )
-                for event, salt in zip(events, salts, strict=True)
+                for event, state in zip(events, states, strict=True)
             ],
         )
         if list(positions) != [event.position for event in events]:
             detail = f"its head says position {self.head}, its next event would be {positions[0]}"
             raise CorruptStoreError(self._target, detail)
+        self.first = self.first or (events[0].position, events[0].event_id)
         self.head += len(events)
+        return [codec.split(state).envelope for state in states]
 
     def rows(self, *, after: int) -> Iterator[StoredRow]:
         """Yield the stored events above a position, in order, as this transaction sees them."""
-        yield from map(
-            StoredRow._make,
-            self.cursor.connection.execute(
-                "SELECT rowid, originator_id, originator_version, topic, state "
-                f"FROM {EVENTS_TABLE} WHERE rowid > ? ORDER BY rowid",
-                (after,),
-            ),
+        statement = (
+            "SELECT rowid, originator_id, originator_version, topic, state "
+            f"FROM {EVENTS_TABLE} WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE_EVENTS}"
         )
+        while page := self.cursor.execute(statement, (after,)).fetchall():
+            yield from map(StoredRow._make, page)
+            after = page[-1][0]
 
     def state_at(self, position: int) -> bytes:
         """Return the stored bytes of an event."""
@@ -87,7 +129,7 @@ class Transaction:
 
     def finish(self) -> None:
         """Store the new head; the last thing before the commit."""
-        if self.head != self._first_head:
+        if self.first is not None:
             self.cursor.execute(
                 "UPDATE log SET position = ?, recorded_at = ?", (self.head, self.recorded_at)
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memlog import codec
 from memlog.events import Event, Payload
 from memlog.memory import Memory
+from memlog.step import append
 from memlog.testing.determinism import LOG_ID, START, CountingIds
 from memlog.text import utc_text
 from projections.notes.fold import Fold
@@ -83,7 +84,7 @@ def record(memory: Memory, payloads: Sequence[Payload]) -> tuple[Event, ...]:
             _next(transaction, writer, payload, index=index, event_id=ids.new_id())
             for index, payload in enumerate(payloads)
         )
-        transaction.append(appended, [ids.new_salt() for _ in appended])
+        append(transaction, appended, [ids.new_salt() for _ in appended])
         for each in appended:
             writer.apply(each)
         writer.flush()

@@ -22,10 +22,9 @@ from projections.notes.reader import live_set
 from projections.notes.words import content_mark
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from memlog.log import Log
     from projections.notes.tables import Names
+    from projections.notes.words import Executor
 
 _REQUEST_COLUMNS = "slug, created, first_position, seq, position"
 _Rows = dict[Any, Any]
@@ -77,7 +76,7 @@ def _compare(table: str, stored: _Rows, expected: _Rows) -> None:
 # --- The log's and the scopes' rows
 
 
-def _log_row(cursor: sqlite3.Cursor) -> _Rows:
+def _log_row(cursor: Executor) -> _Rows:
     return {"log": cursor.execute("SELECT position, recorded_at FROM log").fetchone()}
 
 
@@ -91,7 +90,7 @@ def _expected_log_row(log: Log) -> _Rows:
     return {"log": (last.position, last.recorded_at_text)}
 
 
-def _scope_rows(cursor: sqlite3.Cursor, names: Names) -> _Rows:
+def _scope_rows(cursor: Executor, names: Names) -> _Rows:
     found = cursor.execute(
         f"SELECT stream, id, live, notes, last_seq, touched_seq FROM {names.scopes}"  # noqa: S608
     )
@@ -111,9 +110,7 @@ def _expected_scopes(folds: dict[str, tuple[Fold, int]]) -> _Rows:
     }
 
 
-def _compare_totals(
-    cursor: sqlite3.Cursor, names: Names, folds: dict[str, tuple[Fold, int]]
-) -> None:
+def _compare_totals(cursor: Executor, names: Names, folds: dict[str, tuple[Fold, int]]) -> None:
     """Find rows of scopes that do not exist."""
     sizes = {
         names.notes: sum(len(fold.notes) for fold, _ in folds.values()),
@@ -132,7 +129,7 @@ def _compare_totals(
 # --- Notes, links and requests
 
 
-def _note_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+def _note_rows(cursor: Executor, names: Names, scope: int) -> _Rows:
     found = cursor.execute(
         f"SELECT stem, number, {rows.NOTE_COLUMNS} FROM {names.notes} WHERE scope = ?",  # noqa: S608
         (scope,),
@@ -144,7 +141,7 @@ def _notes(fold: Fold) -> _Rows:
     return {slug: (*text.split_number(slug), note) for slug, note in fold.notes.items()}
 
 
-def _link_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+def _link_rows(cursor: Executor, names: Names, scope: int) -> _Rows:
     found = cursor.execute(
         f"SELECT id, {rows.LINK_COLUMNS} FROM {names.links} WHERE scope = ?",  # noqa: S608
         (scope,),
@@ -156,7 +153,7 @@ def _links(fold: Fold) -> _Rows:
     return {position: link for link, position in fold.links.items()}
 
 
-def _request_rows(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+def _request_rows(cursor: Executor, names: Names, scope: int) -> _Rows:
     found = cursor.execute(
         f"SELECT request_id, {_REQUEST_COLUMNS} FROM {names.requests} WHERE scope = ?",  # noqa: S608
         (scope,),
@@ -174,7 +171,7 @@ def _asked(fold: Fold) -> _Rows:
 # --- Words
 
 
-def _postings(cursor: sqlite3.Cursor, names: Names, scope: int) -> _Rows:
+def _postings(cursor: Executor, names: Names, scope: int) -> _Rows:
     """Return the postings of each word that has some, oldest first, as its parts chain them."""
     found = cursor.execute(
         f"SELECT word, part, sealed, seqs, outlines FROM {names.words} WHERE scope = ?",  # noqa: S608

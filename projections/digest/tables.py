@@ -8,6 +8,7 @@ rebuilt: from the hash of a section that was handed out it gives back the exact 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
@@ -21,6 +22,8 @@ from projections.notes.tables import Names
 from projections.notes.words import Executor
 
 NOTES_MAX = 5_000
+_NO_LIMIT = 2**62
+_TEXT_BYTES_MAX = 64 * 1024 * 1024  # More than any model reads; a forged row may claim more.
 
 
 class RenderSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +49,28 @@ class Digest(msgspec.Struct, frozen=True):
     fingerprint: str
     text: str
     hash: str
+
+
+class HandedOut(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of one section that was handed out.
+
+    Attributes:
+        id: place in the record.
+        hash: its hash.
+        updated_seq: the last event that had touched a note of the scope.
+        settings: the key of its render settings.
+        conversation_id: to which conversation, or None.
+        handed_out_at: when, `2026-11-30T19:15:00.000000Z`.
+        text: the exact text; None when what is stored cannot be read.
+    """
+
+    id: int
+    hash: str
+    updated_seq: int
+    settings: str
+    conversation_id: str | None
+    handed_out_at: str
+    text: str | None
 
 
 def ddl() -> tuple[str, ...]:
@@ -119,8 +144,8 @@ def record(  # noqa: D417  # the first three are those of `store`
     updated_seq = int(digest.fingerprint.rpartition(":")[2])
     cursor.execute(
         "INSERT INTO sections "
-        "(stream, hash, updated_seq, settings, conversation_id, handed_out_at, text) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "(id, stream, hash, updated_seq, settings, conversation_id, handed_out_at, text) "
+        "VALUES ((SELECT coalesce(max(id), 0) + 1 FROM sections), ?, ?, ?, ?, ?, ?, ?)",
         (
             stream,
             digest.hash,
@@ -133,15 +158,73 @@ def record(  # noqa: D417  # the first three are those of `store`
     )
 
 
-def handed_out(cursor: Executor, stream: str, section_hash: str) -> str | None:
-    """Return the text of a section of this scope that was handed out, or None."""
-    if not section_hash.isascii():  # SQLite takes no lone surrogates.
+def handed_out(
+    cursor: Executor, stream: str, section_hash: str, *, up_to_seq: int = _NO_LIMIT
+) -> str | None:
+    """Return the text of a section of this scope that was handed out, or None.
+
+    Args:
+        cursor: reads the table.
+        stream: name of the scope's stream.
+        section_hash: the section's hash.
+        up_to_seq: only sections of notes that were touched by then.
+    """
+    if not (section_hash.isascii() and section_hash.isprintable()):
+        # SQLite takes no lone surrogates, PostgreSQL no NUL.
         return None
     row = cursor.execute(
-        "SELECT text FROM sections WHERE stream = ? AND hash = ? ORDER BY id LIMIT 1",
-        (stream, section_hash),
+        "SELECT text FROM sections WHERE stream = ? AND hash = ? AND updated_seq <= ? "
+        "ORDER BY id LIMIT 1",
+        (stream, section_hash, up_to_seq),
     ).fetchone()
     return None if row is None else zlib.decompress(row[0]).decode()
+
+
+def records(
+    cursor: Executor, stream: str, *, section_hash: str | None = None
+) -> Iterator[HandedOut]:
+    """Yield the sections of a scope that were handed out, oldest first.
+
+    Args:
+        cursor: reads the table.
+        stream: name of the scope's stream.
+        section_hash: only those with this hash.
+    """
+    if section_hash is not None and not (section_hash.isascii() and section_hash.isprintable()):
+        return  # As in `handed_out`.
+    found = cursor.execute(
+        "SELECT id, hash, updated_seq, settings, conversation_id, handed_out_at, text "
+        "FROM sections WHERE stream = ? AND hash = coalesce(?, hash) ORDER BY id",
+        (stream, section_hash),
+    )
+    for row in found:
+        yield HandedOut(
+            id=row[0],
+            hash=row[1],
+            updated_seq=row[2],
+            settings=row[3],
+            conversation_id=row[4],
+            handed_out_at=row[5],
+            text=unpacked(row[6]),
+        )
+
+
+def settings_used(cursor: Executor, stream: str) -> list[str]:
+    """Return the keys of the settings with which sections of a scope were handed out."""
+    found = cursor.execute(
+        "SELECT DISTINCT settings FROM sections WHERE stream = ? ORDER BY settings", (stream,)
+    )
+    return [row[0] for row in found]
+
+
+def unpacked(packed: bytes) -> str | None:
+    """Return the text of a record; None when what is stored cannot be read."""
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(packed, _TEXT_BYTES_MAX).decode()
+    except (zlib.error, UnicodeDecodeError, TypeError):
+        return None
+    return text if unpacker.eof else None
 
 
 def newest_notes(

@@ -15,7 +15,7 @@ from memlog.events import (
 from memlog.note import Change, Link, Note
 from projections.notes.fold import Fold
 
-_CONTENT_FIELDS = ("title", "body", "topics", "confidence", "provenance", "source", "extra")
+CONTENT_FIELDS = ("title", "body", "topics", "confidence", "provenance", "source", "extra")
 
 
 def changes(events: Iterable[Event], slug: str) -> Iterator[Change]:
@@ -43,7 +43,8 @@ def changes(events: Iterable[Event], slug: str) -> Iterator[Change]:
             actor=event.actor,
             conversation_id=event.conversation_id,
             request_id=event.request_id,
-            changed=_changed(before, after, event.payload),
+            provenance=after.provenance,
+            changed=changed(before, after, event.payload),
             note=after,
             link=_link(event.payload),
         )
@@ -69,12 +70,23 @@ def _touches(payload: Payload, slug: str) -> bool:
             return True
 
 
-def _changed(before: Note | None, after: Note, payload: Payload) -> tuple[str, ...]:
+def changed(before: Note | None, after: Note, payload: Payload) -> tuple[str, ...]:
+    """Return the names of what an event changed of a note: `("body", "topics")`, `("created",)`.
+
+    A link changes its relation, and a pin that was there already nothing.
+    """
     if isinstance(payload, NotesLinked | NotesUnlinked):
         return (payload.rel,)
     if before is None:
         return ("created",)
-    fields = _CONTENT_FIELDS if isinstance(payload, NoteWritten) else ("pinned",)
+    fields = CONTENT_FIELDS if isinstance(payload, NoteWritten) else ("pinned",)
+    return changed_fields(before, after, fields)
+
+
+def changed_fields(
+    before: Note, after: Note, fields: Iterable[str] = CONTENT_FIELDS
+) -> tuple[str, ...]:
+    """Return the names of the fields in which two states of a note differ."""
     return tuple(name for name in fields if getattr(before, name) != getattr(after, name))
 
 

@@ -123,6 +123,10 @@ class Reader:
         ).fetchone()
         return row[0] or 0
 
+    def read_words(self, words: frozenset[str], content: Content) -> None:
+        """Read in one statement what a write will ask of the words, so that it asks once."""
+        self.words.read([*words, content_mark(content)])
+
     def twin(self, stems: Sequence[str], content: Content) -> Note | None:
         """Return the live note of one of the stems with this content, the oldest, or None."""
         numbered = map(self.note_by_seq, self.words.all_seqs(content_mark(content)))

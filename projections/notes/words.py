@@ -13,7 +13,6 @@ note that an identical write without a slug repeats.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import sys
 import zlib
 from array import array
@@ -34,10 +33,23 @@ _SIZE_MAX = 0xFF
 _TAIL = 0
 
 
-class Executor(Protocol):
-    """Runs SQL on one connection."""
+class Rows(Protocol):
+    """What a statement gives back."""
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> sqlite3.Cursor:
+    def fetchone(self) -> Any:  # noqa: ANN401  # a row's columns have the types of its table
+        """Return the next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows that are left."""
+
+
+class Executor(Protocol):
+    """Runs SQL on one connection, in the part of it that both engines read."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows:
         """Run one statement."""
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:

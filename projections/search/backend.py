@@ -69,6 +69,10 @@ class WhooshBackend:
         scope.rebuild(feed)
         scope.store()
 
+    def private(self) -> "WhooshBackend":
+        """See `SearchBackend.private`."""
+        return WhooshBackend(None, idle_s=0.0, scopes_max=self._scopes_max)
+
     def close(self) -> None:
         """See `SearchBackend.close`."""
         with self._lock:

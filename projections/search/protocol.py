@@ -160,6 +160,14 @@ class SearchBackend(Protocol):
         """Forget what is stored for the scope, index all its notes anew and store that."""
         ...
 
+    def private(self) -> "SearchBackend":
+        """Return a backend of the same kind that shares nothing with this one.
+
+        It keeps its indexes in memory only, and goes with the last reference to it: for moments of
+        the past, which must leave no trace.
+        """
+        ...
+
     def close(self) -> None:
         """Store what is not stored yet and let go of files and threads. May be called twice."""
         ...

@@ -19,7 +19,8 @@ from tests.cli.running import Ended, Run, Stream
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith(("MEMLOG_", "_MEMLOG_"))]:
-        monkeypatch.delenv(name)
+        if not name.startswith("MEMLOG_TEST_"):  # It is for the tests, not for the command.
+            monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")

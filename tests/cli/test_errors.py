@@ -62,7 +62,10 @@ def test_a_refused_request_exits_1(arguments: str, sentence: str, tea: Run) -> N
         ("search", "Missing argument 'QUERY'"),
         ("search tea --limit 0", "Invalid value for '--limit'"),
         ("index --budget -1", "Invalid value for '--budget'"),
-        ("rebuild brew", "'brew' cannot be rebuilt: give notes, search, or nothing for both"),
+        (
+            "rebuild brew",
+            "'brew' cannot be rebuilt: give one of tree, notes, section, search, or nothing for all",
+        ),
         ("write T --body x --confidence high", "Invalid value for '--confidence'"),
         ("list --scope bob", "scope 'bob' is not accepted: give owner:NAME, or global"),
         ("list --scope owner", "give owner:NAME, or global"),

@@ -45,7 +45,7 @@ LINES_OF_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=120)
 
 def test_the_examples_of_its_page_run() -> None:
     examples = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     exec(compile("\n".join(examples), "docs/TESTING.md", "exec"), {})  # noqa: S102  # our own page
 
 

@@ -240,7 +240,7 @@ def test_tables_and_triggers_are_those_of_the_page(tmp_path: Path) -> None:
     described.executescript("\n".join(blocks("sql")))
     select = (
         "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL "
-        "AND tbl_name IN ('stored_events', 'log') ORDER BY name"
+        "AND tbl_name IN ('stored_events', 'log', 'tree_nodes', 'checkpoints') ORDER BY name"
     )
     expected = described.execute(select).fetchall()
     described.close()

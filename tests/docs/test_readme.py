@@ -1,26 +1,21 @@
 """README.md is executed: its Python, its tour of the command line, and its lists of commands."""
 
-import fcntl
-import os
 import pkgutil
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import memlog
 from memlog.cli import exits
 from memlog.cli.app import app
+from tests.docs.terminal import on_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = [README, *(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))]
-COMMANDS = [command.name for command in app.registered_commands]
+COMMANDS = list(get_command(app).commands)  # type: ignore[attr-defined]  # a group
 
 
 def blocks(language: str) -> list[str]:
@@ -42,7 +37,7 @@ def test_the_tour_of_the_command_line_shows_what_a_terminal_shows(tmp_path: Path
     commands = re.findall(r"^\$ (.*)$", tour, re.MULTILINE)
     script = "\n".join(f"echo '$ {_quoted(command)}'\n{command}" for command in commands)
 
-    shown = _on_terminal(script, tmp_path)
+    shown = on_terminal(script, tmp_path)
 
     assert _timeless(shown) == _timeless(tour.replace("…/", f"{tmp_path.resolve()}/"))
 
@@ -53,44 +48,6 @@ def _quoted(command: str) -> str:
 
 def _timeless(shown: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?", "<time>", shown)
-
-
-def _on_terminal(script: str, directory: Path) -> str:
-    """Run a shell script on a pseudo-terminal of 80 columns, with `memlog` on its path."""
-    program = directory / "bin" / "memlog"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memlog "$@"\n')
-    program.chmod(0o755)
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("MEMLOG_")}
-    environ |= {
-        "PATH": f"{program.parent}:{environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "NO_COLOR": "1",
-        "TERM": "xterm",
-    }
-    environ.pop("COLUMNS", None)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", script],
-        cwd=directory,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    shown = b"".join(iter(lambda: _read(ours), b""))
-    os.close(ours)
-    assert process.wait() == 0
-    return shown.decode().replace("\r\n", "\n")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # EIO: the other side is closed.
-        return b""
 
 
 @pytest.mark.parametrize("command", COMMANDS)

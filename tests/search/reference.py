@@ -126,6 +126,10 @@ class ReferenceBackend:
     def rebuild(self, feed: Feed) -> None:
         """Nothing is stored."""
 
+    def private(self) -> "ReferenceBackend":
+        """Nothing is shared."""
+        return ReferenceBackend()
+
     def close(self) -> None:
         """Nothing is open."""
 

@@ -257,6 +257,25 @@ def test_commit_and_rebuild_change_no_answer(backend: SearchBackend) -> None:
         assert backend.search(notes, "tea cup", now=START, limit=40, weights=PLAIN) == before
 
 
+def test_a_private_backend_shares_nothing_and_leaves_no_file(
+    backend: SearchBackend, tmp_path: Path
+) -> None:
+    then, notes = Notebook(), Notebook()
+    then.write("tea", body="green")
+    notes.write("tea", body="green")
+    notes.write("more-tea", body="black tea")
+    assert {*slugs(backend, notes, "tea")} == {"tea", "more-tea"}
+    backend.commit(notes)
+    files = sorted(tmp_path.rglob("*"))
+
+    private = backend.private()
+
+    assert slugs(private, then, "tea") == ["tea"]
+    assert {*slugs(backend, notes, "tea")} == {"tea", "more-tea"}
+    private.close()
+    assert sorted(tmp_path.rglob("*")) == files
+
+
 def test_a_closed_backend_may_be_closed_again(backend: SearchBackend) -> None:
     backend.close()
     backend.close()

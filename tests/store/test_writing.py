@@ -35,7 +35,9 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def store_of(log: Log) -> SQLiteStore:
-    return log._store  # noqa: SLF001  # these tests are about what a log keeps to itself
+    store = log._store  # noqa: SLF001  # these tests are about what a log keeps to itself
+    assert isinstance(store, SQLiteStore)
+    return store
 
 
 def write(log: Log, title: str = "Tea", *, body: str = "oolong") -> int:
