@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memlog import codec
-from memlog.store.recorder import EVENTS_TABLE
+from memlog.store.rows import EVENTS_TABLE
 from projections.notes.reader import counters, live_set
 from projections.notes.rows import topics_of
 from projections.notes.words import Executor

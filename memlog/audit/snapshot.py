@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from memlog.audit.replay import Replayed, events_of, replayed
 from memlog.errors import ReadOnlyError
 from memlog.store.hints import Polling
-from memlog.store.recorder import EVENTS_TABLE
+from memlog.store.rows import EVENTS_TABLE
 from projections.digest import tables as digest_tables
 from projections.notes import snapshot, tables
 from projections.notes.reader import live_set

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from memlog import codec
 from memlog.store.protocol import Executor
-from memlog.store.recorder import EVENTS_TABLE
+from memlog.store.rows import EVENTS_TABLE
 
 _FAULTS_SHOWN_MAX = 3
 

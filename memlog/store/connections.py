@@ -11,7 +11,7 @@ import sqlite3
 from collections import deque
 from functools import partial
 
-from memlog.store.recorder import open_connection
+from memlog.store.connecting import open_connection
 
 
 class Connections:

@@ -1,14 +1,14 @@
 """The `eventsourcing` recorder for SQLite, with the transactions and table that a log needs.
 
 What the stock classes lack and these add: transactions that begin IMMEDIATE (a deferred one fails
-at once when it must upgrade to writing), `synchronous=FULL` set and asserted, the WAL mode checked,
-and positions in an INTEGER PRIMARY KEY, so that VACUUM and dumps keep them.
+at once when it must upgrade to writing), connections of `memlog.store.connecting`, and positions in
+an INTEGER PRIMARY KEY, so that VACUUM and dumps keep them.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from eventsourcing.persistence import StoredEvent
@@ -21,15 +21,21 @@ from eventsourcing.sqlite import (
     SQLiteTransaction,
 )
 
-EVENTS_TABLE = "stored_events"
-
-_SYNCHRONOUS_FULL = 2
-_TIMEOUT_MAX_S = 1_000_000  # The engine counts milliseconds in 31 bits.
+from memlog.store.connecting import open_connection
+from memlog.store.rows import EVENTS_TABLE, StoredRow
 
 
-class _NotWalError(sqlite3.OperationalError):
-    def __str__(self) -> str:
-        return f"the journal mode is {self.args[0]!r} and cannot be 'wal'"
+def stored_events(rows: Iterable[StoredRow]) -> list[StoredEvent]:
+    """Return rows as the recorders take them; they give the positions themselves."""
+    return [
+        StoredEvent(
+            originator_id=row.stream,
+            originator_version=row.seq,
+            topic=row.type,
+            state=row.state,
+        )
+        for row in rows
+    ]
 
 
 class _ImmediateTransaction(SQLiteTransaction):
@@ -44,50 +50,6 @@ class _Connection(SQLiteConnection):
     def transaction(self, *, commit: bool) -> Iterator[SQLiteCursor]:
         with _ImmediateTransaction(self, commit=commit) as cursor, cursor:
             yield cursor
-
-
-def open_connection(
-    database_name: str, *, timeout_s: float, read_only: bool = False, query_only: bool = False
-) -> sqlite3.Connection:
-    """Return a connection in autocommit mode, durable, and known to be in WAL mode when on a file.
-
-    Args:
-        database_name: a URI.
-        timeout_s: how long it waits for other programs.
-        read_only: the file is not to be changed, so its journal mode stays as it is.
-        query_only: refuse statements that write.
-
-    Raises:
-        sqlite3.Error: the database cannot be opened, or cannot be in WAL mode.
-    """
-    connection = sqlite3.connect(
-        database_name,
-        uri=True,
-        check_same_thread=False,
-        isolation_level=None,
-        timeout=min(timeout_s, _TIMEOUT_MAX_S),
-        cached_statements=256,
-    )
-    try:
-        connection.execute("PRAGMA trusted_schema=OFF")
-        if not read_only:
-            _make_durable(connection, on_file="mode=memory" not in database_name)
-        if query_only:
-            connection.execute("PRAGMA query_only=ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _make_durable(connection: sqlite3.Connection, *, on_file: bool) -> None:
-    connection.execute("PRAGMA synchronous=FULL")
-    (level,) = connection.execute("PRAGMA synchronous").fetchone()
-    assert level == _SYNCHRONOUS_FULL
-    if on_file:
-        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
-        if mode != "wal":
-            raise _NotWalError(mode)
 
 
 class _Pool(SQLiteConnectionPool):

@@ -8,6 +8,8 @@ from memlog import codec
 from memlog.errors import CorruptEventError
 from memlog.events import Event
 
+EVENTS_TABLE = "stored_events"
+
 
 class StoredRow(NamedTuple):
     """One event as it lies in the table."""

@@ -9,7 +9,7 @@ firing a DELETE trigger.
 
 from __future__ import annotations
 
-from memlog.store.recorder import EVENTS_TABLE
+from memlog.store.rows import EVENTS_TABLE
 
 APPLICATION_ID = 0x6D656D6C
 FORMAT = 1

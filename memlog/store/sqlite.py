@@ -17,9 +17,9 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from memlog import text
 from memlog.errors import (
@@ -38,9 +38,11 @@ from memlog.store.hints import Polling
 from memlog.store.location import MEMORY, check_location, index_dir_of
 from memlog.store.lockfile import LockFile
 from memlog.store.protocol import NO_LIMIT
-from memlog.store.recorder import Datastore, Recorder
 from memlog.store.rows import StoredRow
 from memlog.store.transaction import LOG_ROW, Transaction
+
+if TYPE_CHECKING:
+    from memlog.store.recorder import Recorder
 
 _WAIT_MAX_S = threading.TIMEOUT_MAX
 _EPOCH = "0001-01-01T00:00:00.000000Z"  # Before every clock.
@@ -132,7 +134,7 @@ class SQLiteStore:
         self._open_connections = Connections(
             name, timeout_s=self._timeout_s, read_only=self.read_only
         )
-        self._recorder = Recorder(Datastore(name, timeout_s=self._timeout_s))
+        self._database_name = name
         if is_new:
             self._create(tables, now)
         with contextmanager(self._view)(self._connections.writer) as cursor:
@@ -140,6 +142,18 @@ class SQLiteStore:
             row = cursor.execute("SELECT log_id, secret FROM log").fetchone()
             self.log_id: str = row[0]
             self.secret: bytes = row[1]
+
+    @cached_property
+    def _recorder(self) -> Recorder:
+        """The recorder: made, and its package imported, when something is to be written."""
+        from memlog.store.recorder import Datastore, Recorder
+
+        return Recorder(Datastore(self._database_name, timeout_s=self._timeout_s))
+
+    def _insert(self, cursor: sqlite3.Cursor, rows: Sequence[StoredRow]) -> Sequence[int]:
+        from memlog.store.recorder import stored_events
+
+        return self._recorder.insert(cursor, stored_events(rows))
 
     def _create(self, tables: Sequence[str], now: str) -> None:
         with self._connections.writer as writer:
@@ -210,7 +224,7 @@ class SQLiteStore:
                     cursor = writer.cursor()
                     transaction = Transaction(
                         cursor,
-                        partial(self._recorder.insert, cursor),
+                        partial(self._insert, cursor),
                         target=self.target,
                         log_id=self.log_id,
                         now=now,

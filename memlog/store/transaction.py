@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from eventsourcing.persistence import StoredEvent
-
 from memlog import codec
 from memlog.errors import CorruptStoreError
 from memlog.events import Event
 from memlog.store.protocol import Executor
-from memlog.store.recorder import EVENTS_TABLE
-from memlog.store.rows import StoredRow
+from memlog.store.rows import EVENTS_TABLE, StoredRow
 
 LOG_ROW = "SELECT position, recorded_at FROM log"
 
@@ -32,7 +29,7 @@ class Transaction:
     def __init__(
         self,
         cursor: Executor,
-        insert: Callable[[Sequence[StoredEvent]], Sequence[int]],
+        insert: Callable[[Sequence[StoredRow]], Sequence[int]],
         *,
         target: str,
         log_id: str,
@@ -87,14 +84,9 @@ class Transaction:
         ]
         positions = self._insert(
             [
-                StoredEvent(
-                    originator_id=event.stream,
-                    originator_version=event.seq,
-                    topic=event.type,
-                    state=state,
-                )
+                StoredRow(event.position, event.stream, event.seq, event.type, state)
                 for event, state in zip(events, states, strict=True)
-            ],
+            ]
         )
         if list(positions) != [event.position for event in events]:
             detail = f"its head says position {self.head}, its next event would be {positions[0]}"

@@ -25,7 +25,7 @@ from memlog.errors import (
 )
 from memlog.store import schema
 from memlog.store.connections import Connections
-from memlog.store.recorder import open_connection
+from memlog.store.connecting import open_connection
 from memlog.store.sqlite import SQLiteStore
 from projections.notes import tables
 from tests.store.files import (

@@ -1,0 +1,211 @@
+"""The connections of one open store: one for writing, and some for reading.
+
+The writing one is kept for the life of the handle; whoever uses it holds the handle's writer lock,
+so that however many threads write, one connection of this process waits for the log's lock.
+Reading ones are taken and put back, at most `READERS_MAX` at once. A connection that turns out to
+be broken when a transaction begins on it is replaced, which is safe: nothing was asked of it yet.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+
+from memlog.errors import BusyError, InvalidRequestError
+from memlog.store.counters import Counters
+from memlog.store.postgres_dialect import adapters
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+READERS_MAX = 16
+_PREPARED_MAX = 500  # Lists of different lengths make many statements.
+# Taken where the conninfo says nothing: no wait is without an end.
+_DEFAULTS: Mapping[str, str | int] = {
+    "connect_timeout": 10,
+    "fallback_application_name": "memlog",
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
+_SHOWN_ELSEWHERE = frozenset({"user", "port", "dbname", "client_encoding"})
+
+
+class Conninfo:
+    """A connection string, whole, and what of it may be shown.
+
+    Attributes:
+        text: what the driver gets.
+        shown: a URL that names the same database, without passwords.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Take a connection URL apart.
+
+        Raises:
+            InvalidRequestError: it is none; the error does not repeat it, as a password may be
+                anywhere in it.
+        """
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.Error:
+            rule = "write it as postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE"
+            raise InvalidRequestError("target", "postgresql://***", rule) from None
+        missing = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        self.text = make_conninfo(url, client_encoding="utf8", **missing)
+        self.shown = _shown(given)
+
+
+def _shown(given: Mapping[str, Any]) -> str:
+    user, port = given.get("user"), given.get("port")
+    rest = {
+        name: value
+        for name, value in given.items()
+        if name not in _SECRETS and name not in _SHOWN_ELSEWHERE
+    }
+    host = str(rest.get("host") or "")
+    if host and not {"/", ","} & set(host):
+        del rest["host"]
+    else:
+        host = ""
+    place = f"{quote(str(user))}@{host}" if user else host
+    url = (
+        f"postgresql://{place}{f':{port}' if port else ''}/{quote(str(given.get('dbname') or ''))}"
+    )
+    return f"{url}?{urlencode(rest)}" if rest else url
+
+
+class Connections:
+    """Hands out the connections of one database.
+
+    Attributes:
+        prepares: whether statements are prepared; turned off for good where a pooler forgets them.
+    """
+
+    def __init__(self, conninfo: Conninfo, counters: Counters, *, timeout_s: float) -> None:
+        self._conninfo, self._timeout_s, self._counters = conninfo, timeout_s, counters
+        self._idle: deque[Connection] = deque()
+        self._free = threading.BoundedSemaphore(READERS_MAX)
+        self._writer: Connection | None = None
+        self._closed = False
+        self.prepares = True
+
+    def open(self) -> Connection:
+        """Return a new connection in autocommit mode.
+
+        Raises:
+            psycopg.OperationalError: there is no server, it refuses, or it did not answer in time.
+        """
+        connection = psycopg.connect(
+            self._conninfo.text,
+            autocommit=True,
+            prepare_threshold=5 if self.prepares else None,
+            cursor_factory=psycopg.RawCursor,
+            context=adapters(),
+        )
+        connection.prepared_max = _PREPARED_MAX
+        self._counters.add("connections")
+        return connection
+
+    def begin_read(self, statement: str) -> Connection:
+        """Return a connection on which `statement` has begun a transaction; see `put_reader`.
+
+        Raises:
+            BusyError: other threads had all connections for too long.
+            psycopg.Error: there is no server.
+        """
+        if not self._free.acquire(timeout=self._timeout_s):
+            raise BusyError(self._conninfo.shown, self._timeout_s)
+        try:
+            while True:
+                try:
+                    connection, is_new = self._idle.pop(), False
+                except IndexError:
+                    connection, is_new = self.open(), True
+                try:
+                    connection.execute(statement)
+                except psycopg.OperationalError:
+                    connection.close()
+                    if is_new:
+                        raise
+                    self._counters.add("reconnections")
+                else:
+                    return connection
+        except BaseException:
+            self._free.release()
+            raise
+
+    def put_reader(self, connection: Connection) -> None:
+        """Take a connection back, after ending its transaction."""
+        try:
+            if _ended(connection):
+                self._idle.append(connection)
+            if self._closed:  # Looked at last: `close` may have emptied the queue just before.
+                self._close_idle()
+        finally:
+            self._free.release()
+
+    def begin_write(self, statement: str) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Begin a transaction on the writing connection; the caller holds the writer lock.
+
+        Returns:
+            The cursor that ran `statement`, which holds the rows of its last part.
+        """
+        writer = self._writer
+        if writer is not None:
+            try:
+                return writer.execute(statement)
+            except psycopg.OperationalError:
+                if not writer.closed:  # It is the lock that was not given, not the connection.
+                    raise
+                self.drop_writer()
+                self._counters.add("reconnections")
+        self._writer = self.open()
+        return self._writer.execute(statement)
+
+    def end_write(self) -> None:
+        """End what is left of a transaction on the writing connection: nothing of it is kept."""
+        if self._writer is not None and not _ended(self._writer):
+            self.drop_writer()
+
+    def drop_writer(self) -> None:
+        """Close the writing connection; the next write opens another one."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def forget_prepared(self) -> None:
+        """Prepare no statement any more, on connections that are opened from now on."""
+        self.prepares = False
+        self._close_idle()
+        self.drop_writer()
+
+    def close(self) -> None:
+        """Close every connection that is not in use; the others close when they are put back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:  # Another thread closed the last one.
+                return
+
+
+def _ended(connection: Connection) -> bool:
+    """Roll back what is open on a connection; close it and say False where that fails."""
+    try:
+        if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.rollback()
+    except psycopg.Error:
+        connection.close()
+    return not connection.closed

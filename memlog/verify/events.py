@@ -1,0 +1,177 @@
+"""The pass over the log: each event's bytes, place, time, commitment, rule and leaf."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from memlog import codec
+from memlog.codec import Parts, Record
+from memlog.errors import CorruptEventError, DamageError, UnknownEventTypeError, shown
+from memlog.store.rows import StoredRow
+from memlog.verify.expected import Expected, ScopeCell
+from memlog.verify.nodes import TreeCheck
+from memlog.verify.report import Findings, counted
+
+PAGE_EVENTS = 1_000
+
+Progress = Callable[[int, int], None]
+
+
+class EventChecks:
+    """Looks at every event, in order; a damaged one is a finding, and the pass goes on.
+
+    Attributes:
+        count: number of events that were read.
+        last_position: position of the last one.
+        last_time: the highest `recorded_at` so far.
+        tree: follows the tree.
+    """
+
+    def __init__(
+        self,
+        findings: Findings,
+        expected: Expected,
+        tree: TreeCheck,
+        *,
+        log_id: str | None,
+        folds: bool = True,
+        start: int = 0,
+        start_time: str = "",
+        last_seq_of: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        """Begin behind an event.
+
+        Args:
+            findings: where damage goes.
+            expected: what the events before add up to.
+            tree: the tree after the events before.
+            log_id: what each envelope must carry; None when the store does not say it.
+            folds: ask the rules and add the events up; else only scopes and seqs are followed.
+            start: position of the event before the first.
+            start_time: its `recorded_at`.
+            last_seq_of: gives the last seq of a stream before the first event.
+        """
+        self._findings, self._expected, self.tree = findings, expected, tree
+        self._log_id, self._folds, self._last_seq_of = log_id, folds, last_seq_of
+        self.count, self.last_position, self.last_time = 0, start, start_time
+
+    def run(
+        self, rows: Iterable[StoredRow], *, total: int, progress: Progress | None = None
+    ) -> None:
+        """Look at events, in pages; `progress` is called with (events done, events to do)."""
+        iterator = iter(rows)
+        while page := list(islice(iterator, PAGE_EVENTS)):
+            self._page(page)
+            if progress is not None:
+                progress(self.count, max(total, self.count))
+        self._report()
+
+    def _page(self, page: list[StoredRow]) -> None:
+        opened = [(row, self._opened(row)) for row in page]
+        self.tree.add(
+            [
+                (row.position, _readable_envelope(row) if found is None else found[1].envelope)
+                for row, found in opened
+            ]
+        )
+        self._expected.prepare(
+            [(found[0].envelope, found[0].payload) for _, found in opened if found is not None]
+        )
+        for row, found in opened:
+            self._place(row)
+            if found is not None:
+                self._event(row, *found)
+
+    # --- One row
+
+    def _opened(self, row: StoredRow) -> tuple[Record, Parts] | None:
+        """Return a row's content, checked; None, and a finding, when it is no event."""
+        try:
+            return codec.examined(row.type, row.state, position=row.position)
+        except (DamageError, TypeError) as error:
+            return self._reopened(row, error)
+
+    def _reopened(self, row: StoredRow, error: Exception) -> tuple[Record, Parts] | None:
+        """Tell a wrong type beside the bytes from wrong bytes."""
+        try:
+            inside = codec.decode_envelope(row.state, position=row.position).type
+            found = codec.examined(inside, row.state, position=row.position)
+        except (DamageError, TypeError):
+            self._findings.add("bytes", row.position, _told(error))
+            return None
+        if inside == row.type:  # The same bytes and type gave an error before.
+            self._findings.add("bytes", row.position, _told(error))
+            return None
+        self._findings.add("filing", row.position, f"filed as {shown(row.type)}, is {inside}")
+        return found
+
+    def _place(self, row: StoredRow) -> None:
+        due = self.last_position + 1
+        if row.position != due:
+            lost = f"position {due} is missing" if row.position > due else "it is out of place"
+            self._findings.add("order", min(due, row.position), lost)
+        self.count += 1
+        self.last_position = row.position
+
+    def _event(self, row: StoredRow, record: Record, parts: Parts) -> None:
+        envelope, position, add = record.envelope, row.position, self._findings.add
+        if (row.stream, row.seq) != (envelope.stream, envelope.seq):
+            filed = f"{shown(row.stream)} {shown(row.seq)}"
+            is_ = f"{shown(envelope.stream)} {envelope.seq}"
+            add("filing", position, f"filed as {filed}, is {is_}")
+        if self._log_id is not None and envelope.log != self._log_id:
+            add("log", position, f"it was written into the log {envelope.log}")
+        if envelope.recorded_at < self.last_time:
+            add("time", position, f"{envelope.recorded_at} comes after {self.last_time}")
+        else:
+            self.last_time = envelope.recorded_at
+        if hashlib.sha256(parts.salt + parts.payload).hexdigest() != envelope.commitment:
+            add("commitments", position, "its payload is not the one that its envelope commits to")
+        self._seq(envelope.stream, envelope.seq, position)
+        if self._folds:
+            self._fold(record, parts, position)
+
+    def _seq(self, stream: str, seq: int, position: int) -> None:
+        scope = self._expected.scopes.get((stream,))
+        due = 1 + (self._last_seq_of(stream) if scope is None else scope.last_seq)
+        if seq != due:
+            detail = f"seq {seq} of {shown(stream)} where {due} is due"
+            self._findings.add("order", position, detail)
+        if not self._folds:
+            scope = scope or ScopeCell(position)
+            scope.last_seq = seq
+            self._expected.scopes.put((stream,), scope)
+
+    def _fold(self, record: Record, parts: Parts, position: int) -> None:
+        envelope, payload = record.envelope, record.payload
+        for broken in self._expected.violations(envelope.stream, payload):
+            self._findings.add("rules", position, shown(broken)[1:-1])
+        self._expected.apply(envelope, payload, position=position, payload_bytes=parts.payload)
+
+    def _report(self) -> None:
+        events = counted(self.count, "event")
+        for check in ("order", "bytes", "filing", "log", "time", "commitments"):
+            self._findings.looked_at(check, events)
+        if self._folds:
+            self._findings.looked_at("rules", events)
+        self.tree.finish()
+
+
+def _readable_envelope(row: StoredRow) -> bytes | None:
+    """Return the envelope of a row whose content is no event, if at least that can be told."""
+    try:
+        return codec.split(row.state, position=row.position).envelope
+    except (DamageError, TypeError):
+        return None
+
+
+def _told(error: Exception) -> str:
+    match error:
+        case CorruptEventError():
+            return error.detail
+        case UnknownEventTypeError():
+            return f"the type {shown(error.type)} is not known here"
+        case _:
+            return "it is not stored as bytes"

@@ -1,0 +1,86 @@
+"""Verify a store that may be too damaged to be opened: only its file must be readable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from memlog.errors import NotAStoreError, StoreNotFoundError, UnsafeLocationError
+from memlog.searching import index_dir
+from memlog.settings import Settings
+from memlog.store import files
+from memlog.store.connecting import open_connection
+from memlog.store.location import index_dir_of
+from memlog.verify.report import Verification
+from memlog.verify.run import Asked, verify
+
+
+def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification:
+    """Return what is wrong with the store in a file; changes no byte of it.
+
+    Args:
+        path: the file.
+        settings: say where its search indexes lie, and how long to wait for a lock.
+        asked: what to look at.
+
+    Raises:
+        TargetError: there is no store, or it cannot be looked at.
+    """
+    asked = msgspec.structs.replace(asked, index_dir=index_dir(settings, index_dir_of(path)))
+    timeout_s = settings.lock_timeout_s
+    with files.file_errors(path):
+        before = _as_nobody_has_it_open(path)
+    if before is not None:
+        with _reading(path, timeout_s=timeout_s, immutable=True) as cursor:
+            found = verify(cursor, asked)
+        if _as_nobody_has_it_open(path) == before:
+            return found
+    with _reading(path, timeout_s=timeout_s, immutable=False) as cursor:
+        return verify(cursor, asked)
+
+
+def _as_nobody_has_it_open(path: Path) -> tuple[int, int] | None:
+    """Return what changes with a file's content; None while a program may have it open.
+
+    Whoever has a database in WAL mode open keeps two files beside it. Without them it can be read
+    as a file that nobody changes, so that SQLite makes none of its own; if it was changed after
+    all, it has another size or time afterwards, and is read again.
+    """
+    if any(path.with_name(f"{path.name}{suffix}").exists() for suffix in ("-wal", "-shm")):
+        return None
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def _reading(path: Path, *, timeout_s: float, immutable: bool) -> Iterator[sqlite3.Cursor]:
+    """One view of a file, opened so that nothing is written, checked no further than its marks."""
+    try:
+        if not files.holds_log(path, timeout_s=timeout_s):
+            raise StoreNotFoundError(str(path))
+        name = (
+            files.immutable_uri(path)
+            if immutable
+            else files.uri(path, read_only=True, timeout_s=timeout_s)
+        )
+        connection = open_connection(name, timeout_s=timeout_s, read_only=True, query_only=True)
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    with closing(connection):
+        cursor = connection.cursor()
+        cursor.execute("BEGIN")
+        yield cursor
+
+
+def _unreadable(path: Path, error: sqlite3.Error) -> NotAStoreError | UnsafeLocationError:
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    if code & 0xFF == sqlite3.SQLITE_NOTADB:
+        return NotAStoreError(str(path), "it is not an SQLite database")
+    return UnsafeLocationError(str(path), f"it cannot be read ({error})")

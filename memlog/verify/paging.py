@@ -1,0 +1,37 @@
+"""Tables read in pages by their key, so that no more than a page is ever in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from memlog.store.protocol import Executor
+
+PAGE_ROWS = 1_000
+
+
+def pages(
+    cursor: Executor, statement: str, key: str, *, after: Sequence[Any] = ()
+) -> Iterator[Any]:
+    """Yield the rows of a statement without WHERE by a unique key, smallest first.
+
+    Args:
+        cursor: inside a transaction; it may be used for other statements meanwhile.
+        statement: its first columns are the key.
+        key: names of those columns.
+        after: the key before the first; none when all rows are wanted.
+    """
+    columns = key.count(",") + 1
+    ordered = f"ORDER BY {key} LIMIT {PAGE_ROWS}"
+    following = f"{statement} WHERE ({key}) > ({', '.join('?' * columns)}) {ordered}"
+    page = cursor.execute(following if after else f"{statement} {ordered}", after).fetchall()
+    while page:
+        yield from page
+        page = cursor.execute(following, page[-1][:columns]).fetchall()
+
+
+def in_pages(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    """Yield rows in lists, the last one shorter."""
+    while page := list(islice(rows, PAGE_ROWS)):
+        yield page

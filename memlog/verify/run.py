@@ -1,0 +1,225 @@
+"""One verification: every check over one consistent view of a store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from memlog.errors import DamageError, InvalidRequestError
+from memlog.proof import ProofError, VerifierKey, parse_vkey
+from memlog.store.protocol import Executor
+from memlog.store.rows import EVENTS_TABLE, StoredRow
+from memlog.verify import anchors, structure, tables
+from memlog.verify.events import EventChecks, Progress
+from memlog.verify.expected import Expected
+from memlog.verify.indexes import check_indexes
+from memlog.verify.nodes import TreeCheck
+from memlog.verify.paging import pages
+from memlog.verify.report import Findings, Verification
+from memlog.verify.stored_sections import check_sections
+from memlog.verify.structure import Head
+from memlog.verify.words import check_words
+from projections import checkpoints, tree
+from projections.notes.tables import SETS, Names
+
+SKIPPABLE = ("pages", "index", "sections", "words")
+_DERIVED = ("counters", "notes", "links", "requests", "words", "sections", "index")
+_NOT_READ = "the events before it could not all be read"
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification is to look at, beside the store itself.
+
+    Attributes:
+        target: what to call the store.
+        index_dir: where its search indexes lie; None when they are not on disk.
+        skip: names of checks to leave out.
+        saved: checkpoints that somebody kept elsewhere, by name.
+        keys: whose signatures they must carry; not looked at when there are none.
+        progress: called with (events done, events to do), about every 1,000 events.
+    """
+
+    target: str
+    index_dir: Path | None = None
+    skip: Collection[str] = ()
+    saved: Mapping[str, bytes] = {}
+    keys: Sequence[VerifierKey] = ()
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.skip:
+            if name not in SKIPPABLE:
+                raise InvalidRequestError("skip", name, f"use some of {', '.join(SKIPPABLE)}")
+
+
+def verifier_keys(vkeys: Sequence[str]) -> tuple[VerifierKey, ...]:
+    """Return the keys that vkeys stand for.
+
+    Raises:
+        InvalidRequestError: one is none.
+    """
+    keys = []
+    for vkey in vkeys:
+        try:
+            keys.append(parse_vkey(vkey))
+        except ProofError:
+            rule = "give a vkey, as memlog keygen prints it"
+            raise InvalidRequestError("key", vkey, rule) from None
+    return tuple(keys)
+
+
+def verify(cursor: Executor, asked: Asked) -> Verification:
+    """Look at everything, and return what was found.
+
+    Args:
+        cursor: inside a read transaction, of whose moment everything is.
+        asked: what to look at.
+    """
+    findings = Findings()
+    with closing(_Run(cursor, asked, findings)) as run:
+        run.structure()
+        run.log()
+        if run.whole:
+            run.derived()
+        return Verification(
+            target=asked.target,
+            log_id=None if run.head is None else run.head.log_id,
+            events=run.events,
+            root=None if run.root is None else run.root.hex(),
+            checks=findings.checks(),
+        )
+
+
+class _Run:
+    """The state of one verification.
+
+    Attributes:
+        head: the log's row.
+        events: number of events read.
+        root: the root over them.
+        whole: whether the log could be read to its end.
+    """
+
+    def __init__(self, cursor: Executor, asked: Asked, findings: Findings) -> None:
+        self._cursor, self._asked, self._findings = cursor, asked, findings
+        self._expected = Expected()
+        self.head: Head | None = None
+        self.events = 0
+        self.root: bytes | None = None
+        self.whole = False
+
+    def close(self) -> None:
+        self._expected.close()
+
+    @contextmanager
+    def _reading(self, check: str) -> Iterator[None]:
+        """Make of what cannot be read a finding of a check."""
+        try:
+            yield
+        except (sqlite3.Error, DamageError) as error:
+            self._findings.add(check, None, f"it cannot be read: {error}")
+            self._findings.looked_at(check, "what could be read")
+
+    def structure(self) -> None:
+        if "pages" not in self._asked.skip:
+            structure.check_pages(self._cursor, self._findings)
+        with self._reading("triggers"):
+            structure.check_triggers(self._cursor, self._findings)
+        with self._reading("order"):
+            self.head = structure.head(self._cursor, self._findings)
+
+    def log(self) -> None:
+        """Read every event, and hold head, tree and checkpoints against them."""
+        with self._reading("pages"):
+            held = self._anchors()
+            checks = self._event_checks(anchors.sizes(held))
+            self._read(checks)
+            self.events, self.root = checks.count, checks.tree.root
+            if self.head is not None and self.whole:
+                structure.check_head(
+                    self.head,
+                    self._findings,
+                    last_position=checks.last_position,
+                    last_time=checks.last_time,
+                )
+            anchors.check_anchors(
+                held,
+                self._findings,
+                log_id=None if self.head is None else self.head.log_id,
+                events=checks.count,
+                roots=checks.tree.roots,
+            )
+
+    def _read(self, checks: EventChecks) -> None:
+        try:
+            highest = structure.highest_position(self._cursor)
+            checks.run(stored_rows(self._cursor), total=highest, progress=self._asked.progress)
+            self.whole = True
+        except sqlite3.Error as error:
+            self._findings.add("pages", checks.last_position + 1, f"it cannot be read: {error}")
+
+    def _anchors(self) -> list[anchors.Anchor]:
+        held: list[anchors.Anchor] = []
+        with self._reading("checkpoints"):
+            if structure.has_table(self._cursor, checkpoints.TABLE):
+                held = anchors.stored(checkpoints.kept(self._cursor))
+        saved = self._asked.saved.items()
+        return held + [anchors.anchor(name, note, self._asked.keys) for name, note in saved]
+
+    def _event_checks(self, sizes: Collection[int]) -> EventChecks:
+        is_stored = structure.has_table(self._cursor, tree.TABLE)
+        return EventChecks(
+            self._findings,
+            self._expected,
+            TreeCheck(self._cursor if is_stored else None, self._findings, sizes=sizes),
+            log_id=None if self.head is None else self.head.log_id,
+        )
+
+    def derived(self) -> None:
+        """Hold every read model against the events."""
+        with self._reading("notes"):
+            names = self._live_set()
+            if names is not None:
+                self._tables(names)
+        if self.head is not None and "index" not in self._asked.skip:
+            with self._reading("index"):
+                index_dir = self._asked.index_dir
+                check_indexes(self._cursor, self._expected, self.head, index_dir, self._findings)
+
+    def _live_set(self) -> Names | None:
+        row = self._cursor.execute("SELECT live FROM notes_pointer").fetchone()
+        names = {each.set: each for each in SETS}
+        if row is None or row[0] not in names:
+            self._findings.add("notes", None, "the pointer to the live tables points nowhere")
+            return None
+        return names[row[0]]
+
+    def _tables(self, names: Names) -> None:
+        cursor, expected, findings = self._cursor, self._expected, self._findings
+        checks: dict[str, Callable[..., object]] = {
+            "counters": tables.check_counters,
+            "links": tables.check_links,
+            "requests": tables.check_requests,
+        }
+        for name, check in checks.items():
+            with self._reading(name):
+                check(cursor, names, expected, findings)
+        with self._reading("notes"):
+            sums = tables.check_notes(cursor, names, expected, findings)
+            if "words" not in self._asked.skip:
+                with self._reading("words"):
+                    check_words(cursor, names, sums, findings)
+        if "sections" not in self._asked.skip:
+            with self._reading("sections"):
+                check_sections(cursor, names, expected, findings)
+
+
+def stored_rows(cursor: Executor, *, after: int | None = None) -> Iterator[StoredRow]:
+    """Yield the stored events above a position, or all of them, in order, in pages."""
+    statement = f"SELECT rowid, originator_id, originator_version, topic, state FROM {EVENTS_TABLE}"
+    found = pages(cursor, statement, "rowid", after=() if after is None else (after,))
+    return map(StoredRow._make, found)

@@ -1,0 +1,169 @@
+"""The words by which similar notes are found, held against the notes, in bounded memory.
+
+A posting is (scope, word, seq, outline). What the notes give and what the table holds are compared
+as one sum of a keyed hash of each posting. Where the sums differ, each word gets a sum of its own,
+a share of the words at a time, and the words that differ are named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from memlog import text
+from memlog.decide import content_of
+from memlog.errors import DriftError, shown
+from memlog.store.protocol import Executor
+from memlog.verify.paging import pages
+from memlog.verify.report import FINDINGS_MAX, Findings, counted
+from projections.notes import rows
+from projections.notes.tables import Names
+from projections.notes.words import content_mark, numbers, outline_of
+
+NOTE_COLUMNS = f"n.id, n.scope, n.number, {rows.NOTE_COLUMNS}"
+
+_WORDS_AT_ONCE = 100_000
+_TITLE, _TOPICS, _UPDATED_SEQ, _SUPERSEDED_BY = 4, 6, 14, 17  # places in NOTE_COLUMNS
+
+_Word = tuple[int, str]
+_Row = tuple[Any, ...]
+_DAMAGED = (msgspec.DecodeError, DriftError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+class WordSums:
+    """Sums of what the notes give; fed while the notes table is checked."""
+
+    def __init__(self) -> None:
+        self._secret = os.urandom(16).hex()
+        self.total = 0
+
+    def add(self, row: _Row) -> None:
+        """Add the postings of a row of `NOTE_COLUMNS`."""
+        for seq_and_outline, words in _postings(row):
+            self.total += hash(seq_and_outline) * sum(map(self.hash, words))
+
+    def hash(self, word: _Word) -> int:
+        """Return the keyed hash of a word of a scope."""
+        return hash((word[0], self._secret + word[1]))
+
+
+def _postings(row: _Row) -> Iterator[tuple[tuple[int, int], list[_Word]]]:
+    """Yield (seq, outline) of a live note and the words that it is filed under."""
+    if row[_SUPERSEDED_BY] is not None:
+        return
+    try:
+        found = text.words(row[_TITLE], rows.topics_of(row[_TOPICS]))
+        marks = [content_mark(content_of(rows.note_of(row[3:])))] if row[2] > 1 else []
+        filed = [(row[1], word) for word in (*found, *marks)]
+        yield (row[_UPDATED_SEQ], outline_of(found)), filed
+    except _DAMAGED:  # The check of the notes has told.
+        return
+
+
+def check_words(cursor: Executor, names: Names, sums: WordSums, findings: Findings) -> None:
+    """Check every part of every word, after all notes were added to the sums."""
+    total = count = 0
+    for word, parts in _words(cursor, names):
+        count += 1
+        postings, fault = _chained(parts)
+        total += sums.hash(word) * sum(map(hash, postings))
+        if fault:
+            findings.add("words", None, f"{shown(word[1])}: {fault}")
+    if total != sums.total:
+        _locate(cursor, names, sums, findings, words=count)
+    findings.looked_at("words", counted(count, "word"))
+
+
+def _words(cursor: Executor, names: Names) -> Iterator[tuple[_Word, Iterable[_Row]]]:
+    statement = f"SELECT scope, word, part, sealed, seqs, outlines FROM {names.words}"
+    return groupby(pages(cursor, statement, "scope, word, part"), key=itemgetter(0, 1))
+
+
+def _chained(parts: Iterable[_Row]) -> tuple[list[tuple[int, int]], str]:
+    """Return the postings of a word's parts, and what is wrong with their chain, or nothing.
+
+    Part 0 is the newest; it comes first, then the sealed ones, oldest first.
+    """
+    postings: list[tuple[int, int]] = []
+    tail: list[tuple[int, int]] = []
+    newest = before = 0
+    fault = ""
+    for _, _, part, sealed, seqs, outlines in parts:
+        try:
+            found = list(zip(numbers("I", seqs), numbers("Q", outlines), strict=True))
+        except _DAMAGED:
+            return postings, f"part {shown(part)} is damaged"
+        if part == 0:
+            newest, tail = sealed, found
+        else:
+            fault = fault or ("" if sealed == before else f"part {shown(part)} is out of its chain")
+            before = part
+            postings += found
+    postings += tail
+    if newest != before:
+        fault = fault or f"its newest part follows {shown(newest)}, not {shown(before)}"
+    if postings != sorted(postings):
+        fault = fault or "its notes are out of order"
+    return postings, fault
+
+
+# --- Which words differ
+
+
+def _locate(
+    cursor: Executor, names: Names, sums: WordSums, findings: Findings, *, words: int
+) -> None:
+    """Name the first words that differ, and the first note of each whose posting does."""
+    wrong: list[_Word] = []
+    shares = words // _WORDS_AT_ONCE + 1
+    for share in range(shares):
+        differences = _differences(cursor, names, sums, share=share, shares=shares)
+        wrong += sorted(word for word, difference in differences.items() if difference)
+    first = set(wrong[:FINDINGS_MAX])
+    due: dict[_Word, set[tuple[int, int]]] = {word: set() for word in first}
+    for row in _notes(cursor, names):
+        for posting, filed in _postings(row):
+            for word in first.intersection(filed):
+                due[word].add(posting)
+    held = {word: set(_chained(parts)[0]) for word, parts in _words(cursor, names) if word in first}
+    for word in wrong[:FINDINGS_MAX]:
+        seq = min((due[word] ^ held.get(word, set())), default=(0, 0))[0]
+        what = "is not filed as it should be" if seq else "is damaged"
+        findings.add("words", _position(cursor, names, word[0], seq), f"{shown(word[1])} {what}")
+
+
+def _differences(
+    cursor: Executor, names: Names, sums: WordSums, *, share: int, shares: int
+) -> dict[_Word, int]:
+    """Return for the words of one share the sum of their postings, due minus held."""
+    found: dict[_Word, int] = {}
+
+    def chosen(word: _Word) -> bool:
+        return sums.hash(word) % shares == share
+
+    for row in _notes(cursor, names):
+        for posting, filed in _postings(row):
+            for word in filter(chosen, filed):
+                found[word] = found.get(word, 0) + hash(posting)
+    for word, parts in _words(cursor, names):
+        if chosen(word):
+            found[word] = found.get(word, 0) - sum(map(hash, _chained(parts)[0]))
+    return found
+
+
+def _notes(cursor: Executor, names: Names) -> Iterator[_Row]:
+    return pages(cursor, f"SELECT {NOTE_COLUMNS} FROM {names.notes} n", "n.id")
+
+
+def _position(cursor: Executor, names: Names, scope: int, seq: int) -> int | None:
+    row = cursor.execute(
+        f"SELECT rowid FROM stored_events JOIN {names.scopes} s ON s.stream = originator_id "
+        "WHERE s.id = ? AND originator_version = ?",
+        (scope, seq),
+    ).fetchone()
+    return None if row is None else row[0]
