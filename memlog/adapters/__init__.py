@@ -1,0 +1,1 @@
+"""memlog behind interfaces that agents speak: Anthropic's memory tool, LangGraph's store."""
