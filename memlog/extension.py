@@ -16,7 +16,7 @@ first extension wrap all others. `run_before_compact` stops at the first answer 
 | `principal` | whose notes |
 | `conversation_id` | an opaque id that a conversation keeps, also in another process |
 | `actor` | an opaque id of the agent |
-| `system` | the loop's own system prompt |
+| `system` | the loop's own system prompt: text, or a list of blocks with a `text` each |
 | `system_sections` | what extensions add to it: text by name, in order |
 | `tools` | specs of the tools |
 
@@ -122,5 +122,14 @@ def system_prompt(agent_cfg: Mapping[str, Any]) -> str:
 
     What changes least comes first, so that a provider's prompt cache keeps as much as it can.
     """
-    sections = agent_cfg.get("system_sections", {})
-    return "\n\n".join(filter(None, [agent_cfg.get("system", ""), *sections.values()]))
+    sections = agent_cfg.get("system_sections") or {}
+    return "\n\n".join(filter(None, [_text(agent_cfg.get("system")), *sections.values()]))
+
+
+def _text(system: object) -> str:
+    """Return a system prompt as text; some APIs have it as a list of blocks with a `text` each."""
+    if isinstance(system, str):
+        return system
+    blocks = system if isinstance(system, list | tuple) else []
+    texts = [each.get("text") if isinstance(each, Mapping) else each for each in blocks]
+    return "\n\n".join(each for each in texts if isinstance(each, str))

@@ -14,24 +14,32 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-from memlog.harvest.masking import PATTERNS, Pattern, is_secret_name, mask, placeholder
+from memlog.harvest.masking import mask, placeholder
+from memlog.harvest.patterns import PATTERNS, Pattern, is_secret_name
 
 BYTES_MAX = 1_000_000
 _SYSTEM_CHARACTERS_MAX = 100_000
 _DEPTH_MAX = 32
 _CUT_OFF_CHARACTERS = 8_192  # No secret is longer, but for a private key, which has no end then.
 _NAME_CHARACTERS_MAX = 20_000
+_LABEL_CHARACTERS_MAX = 200
+_LABELS = frozenset({"name", "key", "label", "field", "selector", "variable"})
+_LABELLED = frozenset({"value", "text", "input", "default"})
+_PAIR = 2
+_VALUE_COST = 8  # Characters that a value counts for, so that a million empty ones end, too.
 _NUMBER_END = 10**6  # Longer ones are masked as text: a number may be a secret, too.
 _LEFT_OUT = "[left out]"
 _CUT = "\0cut"
 _SEPARATOR = "\n" * 6 + "\0" + "\n" * 6  # Strings have no NUL, and no pattern goes over this.
 # Images and other files inside a message: nothing that a model could find a fact in.
-_ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{1000,}+")
+_ENCODED = re.compile(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9+/_=-]{1000,}+")
+
+_Item = TypeVar("_Item")
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,28 +73,25 @@ def transcript(
         system: the system prompt, if the entries do not hold it.
         patterns: what is a secret.
     """
-    named: Counter[str] = Counter()
-    newest = list(_newest(entries, named))
+    reader = _Reader()
+    newest = list(_newest(entries, reader))
     head = None if system is None else _cut(system, _SYSTEM_CHARACTERS_MAX)
     (clean_head, *clean), counts = _masked([head, *newest], patterns)
     document, kept = _document(clean_head, clean)
     return Transcript(
         document=document.decode(),
         sha256=hashlib.sha256(document).hexdigest(),
-        masked=dict(sorted((counts + named).items())),
+        masked=dict(sorted((counts + reader.named).items())),
         left_out=len(entries) - kept,
     )
 
 
-def _newest(entries: Sequence[Any], named: Counter[str]) -> Iterator[object]:
+def _newest(entries: Sequence[Any], reader: _Reader) -> Iterator[object]:
     """Yield entries as plain JSON, the newest first, for as long as there may be room."""
-    room = BYTES_MAX
     for entry in reversed(entries):
-        if room < 0:
+        if reader.room < 0:
             return
-        plain = _plain(entry, named)
-        room -= sum(map(len, _strings(plain)))
-        yield plain
+        yield reader.plain(entry)
 
 
 def _document(head: object, newest: Sequence[object]) -> tuple[bytes, int]:
@@ -117,43 +122,67 @@ def _start(encoded: bytes, room: int) -> str:
 # --- Plain JSON
 
 
-def _plain(value: object, named: Counter[str], *, depth: int = 0, secret: bool = False) -> object:
-    """Return a value as plain JSON, with what stands in secret fields masked.
+class _Reader:
+    """Makes plain JSON of values, and masks what stands in secret fields.
 
-    Args:
-        value: anything; what is no JSON type becomes its `str()`.
-        named: counts what is masked here.
-        depth: how many values it lies in.
-        secret: a field that holds it has a name that says so.
+    Attributes:
+        named: counts what was masked.
+        room: characters for which there is room; below 0 the rest of a value is left out.
     """
-    if depth > _DEPTH_MAX:
-        return _LEFT_OUT
-    if isinstance(value, Mapping):
-        hidden = _secret_fields(value)
-        return {
-            _cut(str(name), _NAME_CHARACTERS_MAX): _plain(
-                inner, named, depth=depth + 1, secret=secret or name in hidden
-            )
-            for name, inner in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_plain(inner, named, depth=depth + 1, secret=secret) for inner in value]
-    return (
-        value
-        if value is None or isinstance(value, bool)
-        else _scalar(value, named, depth=depth, secret=secret)
-    )
 
+    def __init__(self) -> None:
+        self.named: Counter[str] = Counter()
+        self.room = BYTES_MAX
 
-def _scalar(value: object, named: Counter[str], *, depth: int, secret: bool) -> object:
-    if secret and str(value):
-        named["named-field"] += 1
-        return placeholder("named-field")
-    if isinstance(value, int | float) and abs(value) < _NUMBER_END:
-        return value
-    text = str(value)
-    inner = _document_in(text)
-    return _cut(text, BYTES_MAX) if inner is None else _plain(inner, named, depth=depth + 1)
+    def plain(self, value: object, *, depth: int = 0, secret: bool = False) -> object:
+        """Return a value as plain JSON.
+
+        Args:
+            value: anything; what is no JSON type becomes its `str()`.
+            depth: how many values it lies in.
+            secret: a field that holds it has a name that says so.
+        """
+        self.room -= _VALUE_COST
+        if depth > _DEPTH_MAX or self.room < 0:
+            return _LEFT_OUT
+        if isinstance(value, Mapping):
+            hidden = _secret_fields(value)
+            return {
+                self._text(str(name), _NAME_CHARACTERS_MAX): self.plain(
+                    inner, depth=depth + 1, secret=secret or name in hidden
+                )
+                for name, inner in self._while_room(value.items())
+            }
+        if isinstance(value, list | tuple):
+            items = zip(value, _secret_items(value), strict=True)
+            return [
+                self.plain(inner, depth=depth + 1, secret=secret or is_hidden)
+                for inner, is_hidden in self._while_room(items)
+            ]
+        if value is None or isinstance(value, bool):
+            return value
+        return self._scalar(value, depth=depth, secret=secret)
+
+    def _while_room(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        for item in items:
+            yield item
+            if self.room < 0:
+                return
+
+    def _scalar(self, value: object, *, depth: int, secret: bool) -> object:
+        if secret and str(value):
+            self.named["named-field"] += 1
+            return placeholder("named-field")
+        if isinstance(value, int | float) and abs(value) < _NUMBER_END:
+            return value
+        text = str(value)
+        inner = _document_in(text)
+        return self._text(text, BYTES_MAX) if inner is None else self.plain(inner, depth=depth + 1)
+
+    def _text(self, text: str, characters_max: int) -> str:
+        cut = _cut(text, characters_max)
+        self.room -= len(cut)
+        return cut
 
 
 def _document_in(text: str) -> object:
@@ -171,12 +200,26 @@ def _document_in(text: str) -> object:
 
 
 def _secret_fields(fields: Mapping[Any, Any]) -> set[Any]:
-    """Return the fields with a secret: `password`; `value` beside `name: "DB_PASSWORD"`."""
+    """Return the fields with a secret: `password`; `Value` beside `Name: "DB_PASSWORD"`."""
     hidden = {name for name in fields if is_secret_name(str(name))}
-    labels = (fields.get(name) for name in ("name", "key", "label"))
-    if any(isinstance(label, str) and is_secret_name(label) for label in labels):
-        hidden.add("value")
+    labels = (label for name, label in fields.items() if str(name).lower() in _LABELS)
+    if any(isinstance(label, str) and _names_secret(label) for label in labels):
+        hidden |= {name for name in fields if str(name).lower() in _LABELLED}
     return hidden
+
+
+def _secret_items(items: Sequence[object]) -> Iterator[bool]:
+    """Tell of each item whether it is a secret: what follows `--password`, or pairs with a name."""
+    is_pair = len(items) == _PAIR
+    before = ""
+    for item in items:
+        yield bool(before) and (is_pair or before.startswith("-")) and _names_secret(before)
+        before = item if isinstance(item, str) else ""
+
+
+def _names_secret(label: str) -> bool:
+    """Tell whether a label names a secret: `DB_PASSWORD`, `#password`, `input[name="password"]`."""
+    return len(label) <= _LABEL_CHARACTERS_MAX and is_secret_name(label.rstrip("\"'])"))
 
 
 def _cut(text: str, characters_max: int) -> str:

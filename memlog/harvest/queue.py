@@ -14,7 +14,7 @@ from typing import Any, Literal
 from memlog import fields, jobs
 from memlog.errors import InvalidRequestError, MemlogError, format_error
 from memlog.harvest.entries import transcript
-from memlog.harvest.masking import PATTERNS, Pattern
+from memlog.harvest.patterns import PATTERNS, Pattern
 from memlog.jobs import Listed
 from memlog.log import Log
 from memlog.note import Scope

@@ -22,8 +22,8 @@ from memlog import jobs
 from memlog.errors import RetryError, UnknownOutcomeError
 from memlog.harvest import facts
 from memlog.harvest.commit import keep, was_kept
-from memlog.harvest.masking import PATTERNS, Pattern
 from memlog.harvest.model import Model
+from memlog.harvest.patterns import PATTERNS, Pattern
 from memlog.harvest.queue import KEPT_DEAD, stream_of
 from memlog.harvest.timebox import NoAnswerError
 from memlog.jobs import Job

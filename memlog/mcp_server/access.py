@@ -21,7 +21,7 @@ from memlog.errors import InvalidRequestError
 TOKEN_VARIABLE = "MEMLOG_MCP_TOKEN"  # noqa: S105  # a name, not a token
 TOKEN_CHARACTERS_MIN = 16
 _TOKEN_BYTES_MAX = 4_096
-_PORT_MAX = 65_535
+_PORT_MAX, _PORT_DIGITS = 65_535, 5
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -40,7 +40,9 @@ def parse_place(given: str) -> Place:
     """
     host, _, port = given.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not (port.isascii() and port.isdecimal() and int(port) <= _PORT_MAX):
+    if not (
+        port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS and int(port) <= _PORT_MAX
+    ):
         raise InvalidRequestError("http", given, "give HOST:PORT, such as 127.0.0.1:8808")
     return Place(host, int(port))
 
@@ -96,15 +98,15 @@ def _hashed(text: str) -> bytes:
 
 
 def host_names(host: str, port: int, others: Sequence[str] = ()) -> list[str]:
-    """Return each `Host` header by which a server that listens there is called.
+    """Return each `Host` header by which a server that listens there is called, its own first.
 
     Args:
         host: what it listens on.
         port: where.
         others: more names, such as that of a proxy before it, with or without a port.
     """
-    names = {*(_LOOPBACK if is_loopback(host) else ()), host}
-    bracketed = [f"[{name}]" if ":" in name else name for name in sorted(names)]
+    names = dict.fromkeys([host, *(sorted(_LOOPBACK) if is_loopback(host) else ())])
+    bracketed = [f"[{name}]" if ":" in name else name for name in names]
     bare = bracketed if port in (80, 443) else []
     return [*(f"{name}:{port}" for name in bracketed), *bare, *others]
 

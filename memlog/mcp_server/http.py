@@ -64,14 +64,15 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
         )
+        running = uvicorn.Server(config)
+
+        def end(*_: object) -> None:
+            running.should_exit = True
+
         for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, _ended)  # uvicorn ends by it, and then raises it again.
+            signal.signal(each, end)  # Until uvicorn has its own; it raises what it got once more.
         say(f"http://{names[0]}{PATH}")
-        uvicorn.Server(config).run(sockets=[listening])
-
-
-def _ended(*_: object) -> None:
-    pass
+        running.run(sockets=[listening])
 
 
 def _app(server: Server[Any], names: Sequence[str]) -> ASGIApp:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memlog.harvest.entries import BYTES_MAX, transcript
-from memlog.harvest.masking import PATTERNS, Pattern, is_secret_name, mask
+from memlog.harvest.masking import mask
+from memlog.harvest.patterns import PATTERNS, Pattern, is_secret_name
 from tests.harvest.secrets import PLACES, TOKENS
 
 PROSE = [
@@ -65,6 +66,28 @@ def test_any_text_can_be_masked(text: str) -> None:
     assert bool(masked.counts) == (masked.text != text)
 
 
+_LONG = 20_000
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        'token=\\"' + "\\" * _LONG,
+        "hvs." * _LONG,
+        "token for a " * _LONG,
+        "token a=a " * _LONG,
+        "token>" * _LONG,
+        "('token', '" * _LONG,
+        "://a:" * _LONG,
+        ("a" * 999 + " ") * (_LONG // 40),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_hostile_text_costs_linear_time(hostile: str) -> None:
+    # It ends: with a pattern of quadratic time, each of these takes minutes or hours.
+    transcript([hostile])
+
+
 def test_the_set_of_patterns_can_be_extended() -> None:
     patterns = (*PATTERNS, Pattern("badge", r"BADGE-\d{6}"))
 
@@ -72,13 +95,21 @@ def test_the_set_of_patterns_can_be_extended() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["password", "clientSecret", "API_KEY", "apiKey", "db.passwd", "credentials", "token2"]
+    "name",
+    [
+        *("password", "clientSecret", "API_KEY", "apiKey", "db.passwd", "credentials", "token2"),
+        *("DB_PASS", "pw", "auth", "jwt", "session_id", "Set-Cookie", "X-Hub-Signature"),
+        "private_key_pem",
+    ],
 )
 def test_a_field_is_known_by_its_name(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["tokens", "input_tokens", "secretary", "role", "passage"])
+@pytest.mark.parametrize(
+    "name",
+    ["tokens", "input_tokens", "secretary", "role", "passage", "compass", "author", "bypass"],
+)
 def test_other_fields_are_not(name: str) -> None:
     assert not is_secret_name(name)
 
@@ -129,6 +160,29 @@ def test_what_stands_in_a_secret_field_is_masked_whatever_it_is() -> None:
     assert made.masked == {"named-field": 4}
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"Name": "DB_PASSWORD", "Value": "hunter2"},
+        {"field": "password", "text": "hunter2"},
+        {"arguments": '{"selector": "input[name=\\"password\\"]", "value": "hunter2"}'},
+        {"command": ["mysql", "--password", "hunter2", "-h", "db"]},
+        {"headers": [["Authorization", "hunter2"], ["Accept", "*/*"]]},
+    ],
+)
+def test_a_secret_is_known_by_the_field_or_item_beside_it(entry: dict[str, Any]) -> None:
+    made = transcript([entry])
+
+    assert "hunter2" not in made.document
+    assert made.masked == {"named-field": 1}
+
+
+def test_a_list_of_names_and_options_stays() -> None:
+    entries = [["user", "password", "mail"], ["ls", "--all", "src"], {"name": "a", "text": "b"}]
+
+    assert _entries(transcript(entries).document) == entries
+
+
 def test_a_transcript_without_secrets_holds_its_entries_unchanged() -> None:
     entries = [*PROSE, {"role": "assistant", "content": [{"type": "text", "text": "Ja."}]}]
 
@@ -164,6 +218,14 @@ def test_one_entry_that_is_too_long_is_cut(long: str) -> None:
     assert len(made.document.encode()) <= BYTES_MAX
     assert "[left out]" in made.document
     assert _entries(made.document)
+
+
+@pytest.mark.parametrize("many", [list(range(1_000_000)), [""] * 1_000_000, [[]] * 1_000_000])
+def test_one_entry_of_too_many_values_is_cut(many: list[Any]) -> None:
+    (entry,) = _entries(transcript([{"content": many}]).document)
+
+    assert 0 < len(entry["content"]) < 200_000
+    assert entry["content"][-1] == "[left out]"
 
 
 def test_no_half_of_a_secret_is_left_where_a_text_is_cut() -> None:

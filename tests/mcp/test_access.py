@@ -33,7 +33,9 @@ def test_a_place_is_read(given: str, place: Place) -> None:
     assert parse_place(given) == place
 
 
-@pytest.mark.parametrize("given", ["", "localhost", "x:y", "x:65536", "x:-1", "x:٣"])
+@pytest.mark.parametrize(
+    "given", ["", "localhost", "x:y", "x:65536", "x:-1", "x:٣", "x:" + "9" * 5_000]
+)
 def test_what_is_no_place_is_refused(given: str) -> None:
     with pytest.raises(InvalidRequestError, match="give HOST:PORT"):
         parse_place(given)
@@ -46,6 +48,7 @@ def test_only_loopback_is_loopback() -> None:
 
 def test_a_server_is_known_by_names_with_its_port() -> None:
     assert host_names("127.0.0.1", 8808) == ["127.0.0.1:8808", "[::1]:8808", "localhost:8808"]
+    assert host_names("::1", 8808)[0] == "[::1]:8808"  # The one that is told to the user.
     assert host_names("notes.example", 80, ["proxy"]) == [
         "notes.example:80",
         "notes.example",

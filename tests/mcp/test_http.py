@@ -160,6 +160,11 @@ def test_without_a_token_only_where_it_was_asked_for_and_on_loopback(tmp_path: P
         assert post(running.url, token=None, Host="evil.example").status_code == 421
 
 
+def test_it_ends_when_told_to_while_it_starts(tmp_path: Path) -> None:
+    with http_server(tmp_path / "notes.db", "--no-token", token=None):
+        pass  # The signal comes before the first request, and is not lost.
+
+
 def test_the_token_may_lie_in_a_private_file(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")

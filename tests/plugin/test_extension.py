@@ -110,3 +110,9 @@ def test_what_changes_least_comes_first_in_the_system_prompt() -> None:
 
     assert system_prompt(cfg) == "Own.\n\nB\n\nA"
     assert system_prompt({}) == ""
+
+
+def test_a_system_prompt_may_come_in_blocks() -> None:
+    blocks = [{"type": "text", "text": "Own."}, {"type": "other"}, "More."]
+
+    assert system_prompt({"system": blocks, "system_sections": None}) == "Own.\n\nMore."

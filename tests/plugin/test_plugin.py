@@ -166,7 +166,7 @@ def test_the_pin_of_untrusted_text_is_for_code_to_allow(log: Log) -> None:
 
 def test_what_is_cut_is_queued_once_for_each_compaction(log: Log, plugin: MemoryPlugin) -> None:
     entries = [{"role": "user", "content": "Wei is away in December."}]
-    context = {"agent_cfg": {**ALICE, "system": "Own."}}
+    context = {"agent_cfg": {**ALICE, "system": [{"type": "text", "text": "Own."}]}}
 
     for each in (entries, entries, [*entries, "more"]):
         assert plugin.before_compact(each, context) == "default"
