@@ -18,7 +18,7 @@ import msgspec
 Key = tuple[str | None, ...]
 Cell = TypeVar("Cell")
 
-KEPT_MAX = 50_000
+KEPT_MAX = 100_000
 """How many values stay in memory, at about 500 bytes each."""
 
 _LOADED_AT_ONCE = 5_000

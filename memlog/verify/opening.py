@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from memlog.store.connecting import open_connection
 from memlog.store.location import index_dir_of
 from memlog.verify.report import Verification
 from memlog.verify.run import Asked, verify
+from memlog.verify.structure import page_faults
 
 
 def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification:
@@ -35,11 +37,22 @@ def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification
     with files.file_errors(path):
         before = _as_nobody_has_it_open(path)
     if before is not None:
-        with _reading(path, timeout_s=timeout_s, immutable=True) as cursor:
-            found = verify(cursor, asked)
+        found = _verified(path, asked, timeout_s=timeout_s, immutable=True)
         if _as_nobody_has_it_open(path) == before:
             return found
-    with _reading(path, timeout_s=timeout_s, immutable=False) as cursor:
+    return _verified(path, asked, timeout_s=timeout_s, immutable=False)
+
+
+def _verified(path: Path, asked: Asked, *, timeout_s: float, immutable: bool) -> Verification:
+    """Verify; the pages are looked at by SQLite meanwhile, on a connection of their own."""
+    with (
+        _reading(path, timeout_s=timeout_s, immutable=immutable) as cursor,
+        _reading(path, timeout_s=timeout_s, immutable=immutable) as pages_cursor,
+        ThreadPoolExecutor(1, "memlog-pages") as pool,
+    ):
+        if "pages" not in asked.skip:
+            faults = pool.submit(page_faults, pages_cursor)
+            asked = msgspec.structs.replace(asked, page_faults=faults.result)
         return verify(cursor, asked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -41,6 +42,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         saved: checkpoints that somebody kept elsewhere, by name.
         keys: whose signatures they must carry; not looked at when there are none.
         progress: called with (events done, events to do), about every 1,000 events.
+        page_faults: gives the faults of the file's pages; they are looked for here when None.
     """
 
     target: str
@@ -49,6 +51,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     saved: Mapping[str, bytes] = {}
     keys: Sequence[VerifierKey] = ()
     progress: Progress | None = None
+    page_faults: Callable[[], list[str] | None] | None = None
 
     def __post_init__(self) -> None:
         for name in self.skip:
@@ -85,6 +88,7 @@ def verify(cursor: Executor, asked: Asked) -> Verification:
         run.log()
         if run.whole:
             run.derived()
+        run.pages()
         return Verification(
             target=asked.target,
             log_id=None if run.head is None else run.head.log_id,
@@ -125,12 +129,22 @@ class _Run:
             self._findings.looked_at(check, "what could be read")
 
     def structure(self) -> None:
-        if "pages" not in self._asked.skip:
-            structure.check_pages(self._cursor, self._findings)
         with self._reading("triggers"):
             structure.check_triggers(self._cursor, self._findings)
         with self._reading("order"):
             self.head = structure.head(self._cursor, self._findings)
+
+    def pages(self) -> None:
+        if "pages" in self._asked.skip:
+            return
+        look = self._asked.page_faults or partial(structure.page_faults, self._cursor)
+        faults = look()
+        for fault in faults or ():
+            self._findings.add("pages", None, fault)
+        if faults is None:
+            self._findings.looked_at("pages", "the server's own business", outcome="skipped")
+        else:
+            self._findings.looked_at("pages", "all pages and indexes")
 
     def log(self) -> None:
         """Read every event, and hold head, tree and checkpoints against them."""

@@ -25,18 +25,18 @@ class Head(msgspec.Struct, frozen=True):
     recorded_at: str
 
 
-def check_pages(cursor: Executor, findings: Findings) -> None:
-    """Check every page of an SQLite file, and every index against its table."""
+def page_faults(cursor: Executor) -> list[str] | None:
+    """Return what is wrong with the pages of an SQLite file, and with indexes against their tables.
+
+    Reads the whole file. None for another engine, whose own business that is.
+    """
     if not isinstance(cursor, sqlite3.Cursor):
-        findings.looked_at("pages", "the server's own business", outcome="skipped")
-        return
+        return None
     try:
-        for (found,) in cursor.execute(f"PRAGMA integrity_check({FINDINGS_MAX})").fetchall():
-            if found != "ok":
-                findings.add("pages", None, shown(found)[1:-1])
+        found = cursor.execute(f"PRAGMA integrity_check({FINDINGS_MAX})").fetchall()
     except sqlite3.DatabaseError as error:
-        findings.add("pages", None, str(error))
-    findings.looked_at("pages", "all pages and indexes")
+        return [str(error)]
+    return [shown(fault)[1:-1] for (fault,) in found if fault != "ok"]
 
 
 def check_triggers(cursor: Executor, findings: Findings) -> None:

@@ -44,25 +44,40 @@ class WordSums:
 
     def add(self, row: _Row) -> None:
         """Add the postings of a row of `NOTE_COLUMNS`."""
-        for seq_and_outline, words in _postings(row):
-            self.total += hash(seq_and_outline) * sum(map(self.hash, words))
+        filed = _filed(row)
+        if filed is not None:
+            posting, words = filed
+            secret = self._secret
+            words_sum = sum([hash(secret + word) for word in words])
+            self.total += hash(posting) * self._scope(row[1]) * words_sum
 
     def hash(self, word: _Word) -> int:
         """Return the keyed hash of a word of a scope."""
-        return hash((word[0], self._secret + word[1]))
+        return self._scope(word[0]) * hash(self._secret + word[1])
+
+    def _scope(self, scope: object) -> int:
+        return hash((self._secret, scope))
+
+
+def _filed(row: _Row) -> tuple[tuple[int, int], list[str]] | None:
+    """Return (seq, outline) of a live note and the words that it is filed under."""
+    if row[_SUPERSEDED_BY] is not None:
+        return None
+    try:
+        found = text.words(row[_TITLE], rows.topics_of(row[_TOPICS]))
+        words = [*found]
+        if row[2] > 1:
+            words.append(content_mark(content_of(rows.note_of(row[3:]))))
+        return (row[_UPDATED_SEQ], outline_of(found)), words
+    except _DAMAGED:  # The check of the notes has told.
+        return None
 
 
 def _postings(row: _Row) -> Iterator[tuple[tuple[int, int], list[_Word]]]:
-    """Yield (seq, outline) of a live note and the words that it is filed under."""
-    if row[_SUPERSEDED_BY] is not None:
-        return
-    try:
-        found = text.words(row[_TITLE], rows.topics_of(row[_TOPICS]))
-        marks = [content_mark(content_of(rows.note_of(row[3:])))] if row[2] > 1 else []
-        filed = [(row[1], word) for word in (*found, *marks)]
-        yield (row[_UPDATED_SEQ], outline_of(found)), filed
-    except _DAMAGED:  # The check of the notes has told.
-        return
+    """Yield the posting of a live note, and the words of its scope that it is filed under."""
+    filed = _filed(row)
+    if filed is not None:
+        yield filed[0], [(row[1], word) for word in filed[1]]
 
 
 def check_words(cursor: Executor, names: Names, sums: WordSums, findings: Findings) -> None:

@@ -1,0 +1,48 @@
+"""A store that has something of everything, and its verification."""
+
+import shutil
+from pathlib import Path
+
+from memlog import Settings
+from memlog.testing import CountingIds, FixedClock, open_log
+from memlog.verify.opening import verify_file
+from memlog.verify.report import Verification
+from memlog.verify.run import Asked
+
+ALICE = ("owner", "alice")
+
+
+def fill(path: Path, clock: FixedClock | None = None, *, seed: int = 0) -> Path:
+    """Make a closed store: notes, links, a pin, requests, a section, an index, two scopes."""
+    clock = clock or FixedClock()
+    with open_log(path, clock=clock, ids=CountingIds(seed)) as log:
+        alice = log.scope("owner", "alice")
+        for number in range(6):
+            alice.write(
+                title=f"Tea number {number}",
+                body=f"Steep it {number} minutes.",
+                topics=["tea", f"shelf-{number}"],
+                request_id=f"r-{number}",
+            )
+            clock.advance()
+        alice.pin("tea-number-1")
+        alice.link("tea-number-2", "tea-number-3", "supersedes")
+        alice.link("tea-number-0", "tea-number-1", "related", request_id="r-link")
+        alice.write(title="Tea number 0", body="Steep it longer.", slug="tea-number-0")
+        log.scope("global").write(title="Milk", body="Cold.")
+        alice.unlink("tea-number-2", "tea-number-3", "supersedes")
+        alice.write(title="Last of all", body="The end.")
+        alice.section(conversation_id="c-1")
+        alice.search("tea")
+    return path
+
+
+def copied(source: Path, directory: Path) -> Path:
+    """Copy a closed store with its search indexes; return the copy's path."""
+    shutil.copytree(source.parent, directory, dirs_exist_ok=True)
+    return directory / source.name
+
+
+def verified(path: Path, *, saved: dict[str, bytes] | None = None) -> Verification:
+    asked = Asked(target=str(path), saved=saved or {})
+    return verify_file(path, settings=Settings(), asked=asked)
