@@ -33,6 +33,7 @@ soak: $(TEST) ## Run the tests with many more random examples (takes long)
 bench: $(BENCH) ## Measure writes and replay against their peers
 	$(BIN)/python -m benchmarks.write
 	$(BIN)/python -m benchmarks.replay
+	$(BIN)/python -m benchmarks.audit
 
 lint: $(TEST) ## Check style, format and types
 	$(BIN)/ruff check

@@ -105,9 +105,9 @@ def _serve(
 
     try:
         import_server()
-    except ModuleNotFoundError:
+        from memlog.mcp_server.protocol import make_server
+    except ImportError:  # It is not there, or of an older version.
         raise UsageError(_NOT_INSTALLED) from None
-    from memlog.mcp_server.protocol import make_server
 
     server = make_server(notes, actor=actor)
     if place is None:

@@ -8,6 +8,7 @@ be broken when a transaction begins on it is replaced, which is safe: nothing wa
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from memlog.store.counters import Counters
 from memlog.store.postgres_dialect import adapters
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+logger = logging.getLogger(__name__)
 
 READERS_MAX = 16
 _PREPARED_MAX = 500  # Lists of different lengths make many statements.
@@ -136,12 +139,16 @@ class Connections:
                     connection.close()
                     if is_new:
                         raise
-                    self._counters.add("reconnections")
+                    self._note_reconnection()
                 else:
                     return connection
         except BaseException:
             self._free.release()
             raise
+
+    def _note_reconnection(self) -> None:
+        self._counters.add("reconnections")
+        logger.info("a broken connection is replaced", extra={"target": self._conninfo.shown})
 
     def put_reader(self, connection: Connection) -> None:
         """Take a connection back, after ending its transaction."""
@@ -167,7 +174,7 @@ class Connections:
                 if not writer.closed:  # It is the lock that was not given, not the connection.
                     raise
                 self.drop_writer()
-                self._counters.add("reconnections")
+                self._note_reconnection()
         self._writer = self.open()
         return self._writer.execute(statement)
 

@@ -1,5 +1,6 @@
 """Ask a log what a strategy drew, watch what a section costs, and render one without the tables."""
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,6 +101,7 @@ def statements(log: Log) -> Iterator[list[str]]:
     """Collect the SQL that this thread's next reads run, without the ends of transactions."""
     seen: list[str] = []
     with log._store.reading() as cursor:  # noqa: SLF001  # the one that the next read will take
+        assert isinstance(cursor, sqlite3.Cursor)
         connection = cursor.connection
     connection.set_trace_callback(
         lambda sql: None if sql in ("BEGIN", "BEGIN ", "ROLLBACK") else seen.append(sql)

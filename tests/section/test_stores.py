@@ -127,6 +127,7 @@ def test_a_write_in_the_middle_of_a_rendering_is_in_the_next_section_and_not_in_
         memory, theirs = written(log), other.scope("owner", "alice")
         before = pure(log)
         with log._store.reading() as cursor:  # noqa: SLF001  # the one that the next read will take
+            assert isinstance(cursor, sqlite3.Cursor)
             connection = cursor.connection
 
         def write(sql: str) -> None:

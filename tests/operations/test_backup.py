@@ -1,0 +1,181 @@
+"""A backup during writes restores to a verified store, and never over a longer history."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+import memlog.log
+from memlog.backup import back_up, restore
+from memlog.errors import (
+    CorruptStoreError,
+    InvalidRequestError,
+    StoreNotFoundError,
+)
+from memlog.log import Log
+from memlog.settings import Settings
+from memlog.testing import tables_equal_fold
+from tests.operations.targets import ENGINES, Places, fill, places
+from tests.postgres.twins import stored
+
+
+@pytest.fixture
+def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Places]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with places(tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def write_load(log: Log) -> Iterator[list[int]]:
+    """Write from two threads while the block runs; gives the positions that were acknowledged."""
+    stop, acked = threading.Event(), []
+
+    def write(name: str) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            written = log.scope("owner", name).write(title=f"{name} {number}", body="b" * 500)
+            acked.append(written.position)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("x", "y")]
+    for thread in threads:
+        thread.start()
+    try:
+        yield acked
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_backup_during_writes_restores_to_a_verified_store(
+    stores: Places, tmp_path: Path, engine: str
+) -> None:
+    source, target = stores.new(engine), stores.new(engine)
+    with memlog.log.open(source, settings=Settings(lock_timeout_s=30)) as log:
+        section = fill(log, count=5).section()
+        with write_load(log) as acked:
+            while len(acked) < 10:
+                pass
+            before = max(acked[:10])
+            backed_up = back_up(source, tmp_path / "backup.db")
+
+        restored = restore(tmp_path / "backup.db", target)
+
+        assert restored.events == backed_up.events >= before
+        assert (restored.root, restored.log_id) == (backed_up.root, log.log_id)
+        with memlog.log.open(target) as copy:
+            assert stored(copy) == stored(log)[: backed_up.events]
+            assert copy.verify().ok
+            assert tables_equal_fold(copy)
+            memory = copy.scope("owner", "alice")
+            assert memory.section_text(section.hash) == section.text
+            assert memory.search("pinned")[0].slug == "pinned"
+            assert memory.write(title="On", body="b").position == backed_up.events + 1
+
+
+def test_a_backup_is_a_store_that_others_cannot_read(stores: Places, tmp_path: Path) -> None:
+    source = stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+    back_up(source, tmp_path / "backup.db")
+
+    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
+    with memlog.log.open(tmp_path / "backup.db", read_only=True) as log:
+        assert log.scope("owner", "alice").get("note-1") is not None
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_nothing_is_written_over(stores: Places, tmp_path: Path) -> None:
+    source = stores.new("sqlite")
+    memlog.log.open(source).close()
+    (tmp_path / "backup.db").write_bytes(b"precious")
+
+    with pytest.raises(InvalidRequestError):
+        back_up(source, tmp_path / "backup.db")
+    with pytest.raises(InvalidRequestError):
+        restore(Path(source), tmp_path / "backup.db")
+
+    assert (tmp_path / "backup.db").read_bytes() == b"precious"
+
+
+def test_a_database_with_events_is_not_written_over(stores: Places, tmp_path: Path) -> None:
+    source, target = stores.new("sqlite"), stores.new("postgres")
+    for each in (source, target):
+        with memlog.log.open(each) as log:
+            fill(log, count=2)
+    back_up(source, tmp_path / "backup.db")
+
+    with pytest.raises(InvalidRequestError, match="holds events"):
+        restore(tmp_path / "backup.db", target)
+
+
+def test_a_damaged_backup_is_not_restored(stores: Places, tmp_path: Path) -> None:
+    source, target = stores.new("sqlite"), stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=3)
+    back_up(source, tmp_path / "backup.db")
+    with closing(sqlite3.connect(tmp_path / "backup.db")) as connection:
+        connection.execute("UPDATE notes_a SET body = 'forged' WHERE slug = 'note-2'")
+        connection.commit()
+
+    with pytest.raises(CorruptStoreError, match="note"):
+        restore(tmp_path / "backup.db", target)
+    assert not Path(target).exists()
+
+
+def test_what_is_not_there_cannot_be_backed_up(tmp_path: Path) -> None:
+    with pytest.raises(StoreNotFoundError):
+        back_up(tmp_path / "none.db", tmp_path / "backup.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- Older than what was seen
+
+
+@pytest.fixture
+def old_backup(stores: Places, tmp_path: Path) -> tuple[str, Path]:
+    """A store that went on after its backup, and that backup."""
+    source = stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+        back_up(source, tmp_path / "backup.db")
+        log.scope("owner", "alice").write(title="Since then", body="b")
+    return source, tmp_path / "backup.db"
+
+
+def moved_away(source: str) -> str:
+    for end in ("", "-wal", "-shm", "-lock"):
+        Path(f"{source}{end}").unlink(missing_ok=True)
+    return source
+
+
+def test_a_position_that_was_seen_must_be_in_it(old_backup: tuple[str, Path]) -> None:
+    source, backup = old_backup
+    with memlog.log.open(source) as log:
+        head = log.position()
+
+    with pytest.raises(InvalidRequestError, match=f"position {head} was seen"):
+        restore(backup, moved_away(source), position=head)
+    assert restore(backup, source, position=head - 1).events == head - 1
+
+
+def test_a_search_index_that_has_seen_more_stops_it(old_backup: tuple[str, Path]) -> None:
+    source, backup = old_backup
+    with memlog.log.open(source) as log:
+        assert log.scope("owner", "alice").search("since")
+
+    with pytest.raises(InvalidRequestError, match="search index"):
+        restore(backup, moved_away(source))
+
+    restore(backup, source, allow_older=True)
+    with memlog.log.open(source) as log:
+        memory = log.scope("owner", "alice")
+        assert [hit.slug for hit in memory.search("since")] == []
+        memory.write(title="Another since", body="b")
+        assert [hit.slug for hit in memory.search("since")] == ["another-since"]
