@@ -120,8 +120,13 @@ def open_store(
         *jobs.ddl(),
     )
     if is_postgres(target):
-        from memlog.store.postgres import PostgresStore
-
+        try:
+            from memlog.store.postgres import PostgresStore
+        except ModuleNotFoundError as error:
+            if error.name not in ("psycopg", "psycopg_pool"):
+                raise
+            rule = "it needs the driver: pip install 'agent-memlog[postgres]'"
+            raise InvalidRequestError("target", "postgresql://…", rule) from error
         return PostgresStore(
             str(target),
             clock=clock,

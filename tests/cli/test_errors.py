@@ -64,14 +64,15 @@ def test_a_refused_request_exits_1(arguments: str, sentence: str, tea: Run) -> N
         ("index --budget -1", "Invalid value for '--budget'"),
         (
             "rebuild brew",
-            "'brew' cannot be rebuilt: give one of tree, notes, section, search, or nothing for all",
+            "'brew' cannot be rebuilt: give one of tree, notes, section, search, or nothing for "
+            "all",
         ),
         ("write T --body x --confidence high", "Invalid value for '--confidence'"),
         ("list --scope bob", "scope 'bob' is not accepted: give owner:NAME, or global"),
         ("list --scope owner", "give owner:NAME, or global"),
         ("list --scope owner:", "give 1 to 256 bytes"),
         ("list --scope global:x", "give owner:NAME, or global"),
-        ("list --db postgresql://h/db", "give a path"),
+        ("list --db mysql://h/db", "give a path"),
         ("list --db :memory:", "name a file"),
         ("write T --body x --db nowhere/notes.db", "there is no directory"),
         ("demo --db setup.cfg", "the demo needs a file of its own"),

@@ -17,6 +17,7 @@ from memlog.errors import (
 )
 from memlog.log import Log
 from memlog.settings import Settings
+from memlog.signing import SigningKey
 from memlog.testing import tables_equal_fold
 from tests.operations.targets import ENGINES, Places, fill, places
 from tests.postgres.twins import stored
@@ -163,6 +164,22 @@ def test_a_position_that_was_seen_must_be_in_it(old_backup: tuple[str, Path]) ->
     with pytest.raises(InvalidRequestError, match=f"position {head} was seen"):
         restore(backup, moved_away(source), position=head)
     assert restore(backup, source, position=head - 1).events == head - 1
+
+
+def test_a_checkpoint_that_was_kept_must_be_in_it(
+    old_backup: tuple[str, Path], tmp_path: Path
+) -> None:
+    source, backup = old_backup
+    key, key_file = SigningKey.generate("example.org/log"), tmp_path / "key"
+    key.save(key_file)
+    with memlog.log.open(source) as log:
+        checkpoint = log.checkpoint(key_file)
+    kept, keys = {"kept elsewhere": checkpoint}, [str(key.verifier)]
+
+    with pytest.raises(InvalidRequestError, match="use a newer backup"):
+        restore(backup, moved_away(source), checkpoints=kept, keys=keys)
+
+    assert restore(backup, source, checkpoints=kept, keys=keys, allow_older=True).events == 6
 
 
 def test_a_search_index_that_has_seen_more_stops_it(old_backup: tuple[str, Path]) -> None:

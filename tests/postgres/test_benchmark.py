@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import engines
+from benchmarks.common import Spread
 
 
 def test_a_small_run_measures_every_task_on_both_engines(
@@ -25,7 +26,7 @@ def test_a_small_run_measures_every_task_on_both_engines(
 
 
 def test_its_table_fits_a_terminal() -> None:
-    spread = engines.Spread(9_999.0, 9_999.0)
+    spread = Spread(9_999.0, 9_999.0)
     rows = [
         engines.Row(engine=engine, task=task, clients=clients, latency=spread, calls_per_s=99_999)
         for engine in ("sqlite", "postgres")

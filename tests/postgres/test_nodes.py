@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -152,7 +151,7 @@ def test_nodes_that_are_killed_leave_no_lock_behind(postgres_url: str) -> None:
     code = (
         "import sys, memlog\n"
         "log = memlog.open(sys.argv[1])\n"
-        "with store_of(log).transaction():\n"
+        "with log._store.transaction():\n"
         "    print('locked', flush=True); sys.stdin.read()\n"
     )
     node = subprocess.Popen(
@@ -166,7 +165,5 @@ def test_nodes_that_are_killed_leave_no_lock_behind(postgres_url: str) -> None:
     node.kill()
     node.communicate()
 
-    deadline = time.monotonic() + 20
     with memlog.log.open(postgres_url, settings=Settings(lock_timeout_s=20)) as log:
         assert log.scope("global").write(title="Tea", body="b").position == 1
-    assert time.monotonic() < deadline

@@ -1,6 +1,8 @@
 """Opening, migrating and reading a log in PostgreSQL."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -157,6 +159,19 @@ def test_the_whole_url_reaches_the_driver(postgres_url: str) -> None:
         ).fetchone()
 
     assert found == ("3MB", "node-7")
+
+
+def test_without_the_driver_the_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "import memlog\n"
+        "try:\n    memlog.open('postgresql://u:hidden@h/d')\n"
+        "except memlog.InvalidRequestError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "agent-memlog[postgres]" in done.stdout
+    assert "hidden" not in done.stdout
 
 
 # --- Roles

@@ -11,7 +11,7 @@ from memlog.events import Event, NotePinned, NotesLinked, NotesUnlinked, NoteUnp
 from memlog.log import Log
 from memlog.memory import Memory
 from memlog.note import Outcome, Scope
-from memlog.requests import AddLink, AnyRequest, Pin, RemoveLink, Unpin, Write
+from memlog.requests import AddLink, AnyRequest, Harvest, Pin, RemoveLink, Unpin, Write
 from projections.digest.headline import Headline
 from projections.digest.render import render
 from projections.notes.fold import Fold
@@ -34,6 +34,8 @@ def ask(memory: Memory, request: AnyRequest) -> Outcome | None:
                 return memory.link(link.from_slug, link.to_slug, link.rel, label=link.label)
             case RemoveLink(link=link):
                 return memory.unlink(link.from_slug, link.to_slug, link.rel, label=link.label)
+            case Harvest():
+                raise AssertionError(request)  # No public call stands for it.
     except RequestError:
         return None
 

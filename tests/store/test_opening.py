@@ -24,8 +24,8 @@ from memlog.errors import (
     UnsafeLocationError,
 )
 from memlog.store import schema
-from memlog.store.connections import Connections
 from memlog.store.connecting import open_connection
+from memlog.store.connections import Connections
 from memlog.store.sqlite import SQLiteStore
 from projections.notes import tables
 from tests.store.files import (
