@@ -64,8 +64,7 @@ def test_a_refused_request_exits_1(arguments: str, sentence: str, tea: Run) -> N
         ("index --budget -1", "Invalid value for '--budget'"),
         (
             "rebuild brew",
-            "'brew' cannot be rebuilt: give one of tree, notes, section, search, or nothing for "
-            "all",
+            "'brew' cannot be rebuilt: give one of tree, notes, section, search, or nothing",
         ),
         ("write T --body x --confidence high", "Invalid value for '--confidence'"),
         ("list --scope bob", "scope 'bob' is not accepted: give owner:NAME, or global"),
