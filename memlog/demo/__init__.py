@@ -32,6 +32,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         replay_equal: whether the log, folded in memory, gives the same notes and links.
         rebuild_differences: what a rebuild of the tables found otherwise.
         section_hash: hash of the section at the end.
+        verified: whether everything stored was found to be right.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     replay_equal: bool
     rebuild_differences: tuple[str, ...]
     section_hash: str
+    verified: bool
 
 
 def new_path() -> Path:
@@ -70,6 +72,7 @@ def run(target: str | os.PathLike[str], *, scope: Scope, program: str, say: Say)
         steps.search(memory, say=say)
         section_hash = steps.section(memory, say=say)
         steps.time_travel(memory, section_hash, say=say)
+        verified = steps.verify(log, say=say)
         told = Told(
             path=log.target,
             scope=scope_name(scope),
@@ -78,6 +81,7 @@ def run(target: str | os.PathLike[str], *, scope: Scope, program: str, say: Say)
             replay_equal=equal,
             rebuild_differences=differences,
             section_hash=section_hash,
+            verified=verified,
         )
     steps.farewell(told.path, told.scope, program=program, say=say)
     return told

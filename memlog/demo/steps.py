@@ -38,6 +38,7 @@ _TO_TRY = (
     "search 'catching exeptions'",
     "index",
     "timeline",
+    "verify",
 )
 
 Say = Callable[[str], None]
@@ -243,6 +244,22 @@ def time_travel(memory: Memory, section_hash: str, *, say: Say) -> None:
     say(f"  the section {section_hash}, rendered anew from events: {equal}; in it")
     say(f"    {cut(behind.text, _WIDTH - 4)}")
     say(f"  follows from seq {', '.join(map(str, behind.seqs))}")
+
+
+def verify(log: Log, *, say: Say) -> bool:
+    """Check all that is stored against the log, and say whether it holds."""
+    _head(say, "Verification: bytes, rules, tree and tables, checked against the log")
+    began = time.perf_counter()
+    found = log.verify()
+    took = time.perf_counter() - began
+    held = sum(check.outcome == "ok" for check in found.checks)
+    wrong = len(found.failed)
+    events = counted(found.events, "event")
+    say(
+        f"  {events} in {took * 1000:.0f} ms: {held} checks hold, {len(found.failed)} found something wrong"
+    )
+    say(f"  Merkle root {found.root}")
+    return found.ok
 
 
 def farewell(path: str, scope_given: str, *, program: str, say: Say) -> None:

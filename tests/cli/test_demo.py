@@ -39,6 +39,7 @@ def test_the_tour_fits_80_columns_and_tells_what_was_found(alice: Run, tmp_path:
         "assert is pinned",
         "refused",
         "events: equal; in it",
+        "checks hold, 0 found something wrong",
     ):
         assert sentence in ended.out.decode()
 
