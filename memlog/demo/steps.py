@@ -255,9 +255,7 @@ def verify(log: Log, *, say: Say) -> bool:
     held = sum(check.outcome == "ok" for check in found.checks)
     wrong = len(found.failed)
     events = counted(found.events, "event")
-    say(
-        f"  {events} in {took * 1000:.0f} ms: {held} checks hold, {len(found.failed)} found something wrong"
-    )
+    say(f"  {events} in {took * 1000:.0f} ms: {held} checks hold, {wrong} found something wrong")
     say(f"  Merkle root {found.root}")
     return found.ok
 
