@@ -19,7 +19,7 @@ _INVARIANT = frozenset(
 
 _VOWEL = re.compile("[aeiouy]")
 _REGION = re.compile("[aeiouy][^aeiouy]")
-_Y_AFTER_VOWEL = re.compile("(?<=[aeiouy])y")
+_Y_AFTER_VOWEL = re.compile("([aeiouy])y")  # from the left: a Y is no vowel for the next y
 _SHORT_END = re.compile("(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy])$")
 _DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
 
@@ -143,7 +143,7 @@ def stem(word: str) -> str:
     if len(word) <= 2 or word in _SPECIAL:  # noqa: PLR2004
         return _SPECIAL.get(word, word)
     if "y" in word:
-        word = _Y_AFTER_VOWEL.sub("Y", "Y" + word[1:] if word[0] == "y" else word)
+        word = _Y_AFTER_VOWEL.sub(r"\1Y", "Y" + word[1:] if word[0] == "y" else word)
     first, second = _regions(word)
     word = _without_plural(word)
     if word in _INVARIANT:

@@ -151,8 +151,9 @@ def test_every_word_lies_in_the_text_in_order(text: str) -> None:
         last = start
 
 
-# What whoosh's stemmer gets wrong: -ization and -ational are longer than -ation and -tional.
-_DIFFERENT = ("ization", "ationally", "ationalism", "ational", "izations")
+# What whoosh's stemmer gets wrong: -ization and -ational are longer than -ation and -tional, and
+# after -izer has become -ize its e still counts as outside of the second region.
+_DIFFERENT = re.compile("izer|(ization|ationally|ationalism|ational|izations)$")
 
 
 _ENDINGS = re.findall(
@@ -170,7 +171,7 @@ _ENDINGS = re.findall(
 def test_stems_are_those_of_snowball(start: str, end: str) -> None:
     word = start + end
 
-    assert stem(word) == EnglishStemmer().stem(word) or word.endswith(_DIFFERENT)
+    assert stem(word) == EnglishStemmer().stem(word) or _DIFFERENT.search(word)
 
 
 @pytest.mark.parametrize(
@@ -179,6 +180,7 @@ def test_stems_are_those_of_snowball(start: str, end: str) -> None:
         ("skies", "sky"), ("dying", "die"), ("generously", "generous"), ("communism", "communism"),
         ("hopping", "hop"), ("hoping", "hope"), ("realization", "realiz"), ("agreed", "agre"),
         ("sayings", "say"), ("relational", "relat"), ("ties", "tie"), ("cries", "cri"),
+        ("ayyed", "ayi"), ("abizer", "abiz"),
         ("国", "国"), ("ß", "ß"), ("yyy", "yyy"), ("y", "y"), ("inning", "inning"),
     ],
 )  # fmt: skip
