@@ -13,6 +13,7 @@ import hmac
 import os
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ FORMAT = 1
 """Raised whenever the files or what is written into them change their meaning."""
 
 _LABEL = b"memlog search index\n"
+_READERS_MAX = 4
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -160,22 +162,26 @@ def read_manifest(path: Path) -> bytes | None:
 
 
 def read_files(path: Path, manifest: Manifest) -> dict[str, bytes]:
-    """Return the content of every file of the manifest, checked. Costs 1 ms a megabyte.
+    """Return the content of every file of the manifest, checked.
+
+    Costs 1.3 ms a megabyte, less with a second processor: reading and hashing let others run.
 
     Raises:
         StoredIndexError: A file is missing or is not what the manifest says.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     try:
-        with _opened(path) as directory:
-            return {
-                name: _checked(name, _read(name, directory=directory), entry)
-                for name, entry in manifest.files.items()
-            }
+        with _opened(path) as directory, ThreadPoolExecutor(_READERS_MAX) as readers:
+            read = partial(_read_checked, directory=directory)
+            contents = readers.map(read, manifest.files, manifest.files.values())
+            return dict(zip(manifest.files, contents, strict=True))
     except OSError as error:
         raise StoredIndexError(error.filename, f"cannot be read: {error.strerror}") from error
 
 
-def _checked(name: str, content: bytes, entry: FileEntry) -> bytes:
+def _read_checked(name: str, entry: FileEntry, *, directory: int) -> bytes:
+    content = _read(name, directory=directory)
     if len(content) != entry.size or entry_of(content) != entry:
         raise StoredIndexError(name, "is damaged")
     return content
