@@ -1,6 +1,8 @@
-"""Hypothesis profiles: `quick` by default, `soak` for `make soak`.
+"""Hypothesis profiles: `quick` by default, `soak` for `make soak`, `ci` where CI is set.
 
-Chosen by MEMLOG_HYPOTHESIS or by `--hypothesis-profile`, which wins.
+Chosen by MEMLOG_HYPOTHESIS or by `--hypothesis-profile`, which wins. `ci` is `quick` with the same
+examples in each run, so that a change is not judged by luck; new ones are looked for by everybody's
+`make test` and by `make soak`.
 """
 
 import os
@@ -15,8 +17,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 _ROOT = Path(__file__).resolve().parent.parent
 _DATABASE = DirectoryBasedExampleDatabase(_ROOT / ".hypothesis" / "examples")
 
-# Every field is given: with CI=true in the environment Hypothesis starts from a profile of its own
-# that derandomizes and keeps no failing example.
+# Every field is given: with CI=true in the environment Hypothesis starts from a profile of its own.
 settings.register_profile(
     "quick",
     max_examples=50,
@@ -27,7 +28,9 @@ settings.register_profile(
     print_blob=True,
 )
 settings.register_profile("soak", settings.get_profile("quick"), max_examples=2_000)
-settings.load_profile(os.environ.get("MEMLOG_HYPOTHESIS", "quick"))
+settings.register_profile("ci", settings.get_profile("quick"), derandomize=True, database=None)
+_DEFAULT = "ci" if os.environ.get("CI") else "quick"
+settings.load_profile(os.environ.get("MEMLOG_HYPOTHESIS", _DEFAULT))
 
 
 @pytest.fixture

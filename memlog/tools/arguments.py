@@ -142,7 +142,7 @@ def parsed(tool: str, model: type[Model], given: object) -> Model:
     Args:
         tool: name of the tool, for the sentence.
         model: what it takes.
-        given: an object as a dict, or as the JSON text of one; blank text and None are `{}`.
+        given: an object as a dict, or as the JSON text of one; blank text and null are `{}`.
 
     Raises:
         ArgumentsError: they do not fit.
@@ -160,10 +160,10 @@ def parsed(tool: str, model: type[Model], given: object) -> Model:
 
 def _object(tool: str, model: type[Arguments], given: object) -> dict[Any, Any]:
     value = given
-    if value is None or (isinstance(value, str) and not value.strip()):
-        value = {}
     if isinstance(value, str):
-        value = _from_json(tool, value)
+        value = _from_json(tool, value) if value.strip() else None
+    if value is None:
+        value = {}
     if not isinstance(value, dict):
         names = _names(model.model_fields)
         sentence = f"{tool} takes one JSON object, not {briefly(value)}; send one with {names}"

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from hypothesis import example
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -132,12 +133,15 @@ def test_no_text_in_the_place_of_an_object_raises(name: str, arguments: str) -> 
 
 
 @for_all(calls())
+@example(("memory_write", None))
 def test_json_text_and_object_are_the_same_to_it(call: tuple[str, Any]) -> None:
     name, arguments = call
     try:
         as_text = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
         as_text.encode()
     except ValueError:  # Not JSON: a lone surrogate, or no number.
+        return
+    if isinstance(arguments, str):  # A text in the place of an object is JSON text itself.
         return
     if len(as_text) > 400:  # Numbers of many digits are refused as JSON, not as a number.
         return
