@@ -187,7 +187,8 @@ class MemoryFiles:
                 f"It should be within the range [0, {len(lines)}]."
             )
         lines.insert(insert_line, text.rstrip("\n"))
-        self._edit(given, note, "\n".join(lines) + "\n")
+        edited = "\n".join(lines)  # An empty last line goes, as in the SDK's own tool.
+        self._edit(given, note, edited if edited.endswith("\n") else f"{edited}\n")
         return f"The file {given} has been edited."
 
     def delete(self, given: str) -> str:

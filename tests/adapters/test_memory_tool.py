@@ -11,6 +11,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
+from hypothesis import example
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
@@ -85,6 +86,12 @@ COMMANDS = st.one_of(
 
 
 @for_all(st.lists(COMMANDS, max_size=12))
+@example(
+    [
+        {"command": "create", "path": "/memories/d/y", "file_text": "a\n\n"},
+        {"command": "insert", "path": "/memories/d/y", "insert_line": 0, "insert_text": "a"},
+    ]
+)
 def test_it_answers_as_anthropics_own_tool_does(commands: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder, open_log() as log:
         theirs = BetaLocalFilesystemMemoryTool(folder)
