@@ -14,15 +14,13 @@ specification.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from memlog import text
-from memlog.errors import CorruptEventError, InvalidRequestError, UnknownEventTypeError
+from memlog import wellformed
+from memlog.errors import CorruptEventError, UnknownEventTypeError
 from memlog.events import (
     CompactionHarvested,
     Event,
@@ -33,7 +31,6 @@ from memlog.events import (
     NoteWritten,
     Payload,
 )
-from memlog.note import ID_BYTES_MAX, Scope
 
 ENVELOPE_VERSION = 1
 SEQ_MAX = 2**63 - 1
@@ -50,12 +47,6 @@ TYPES: dict[str, type[Payload]] = {
     "compaction_harvested/1": CompactionHarvested,
 }
 _TYPE_OF = {payload_class: type_ for type_, payload_class in TYPES.items()}
-
-_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_HASH = "[0-9a-f]{64}"
-_ARE_FIXED = re.compile(f"{_UUID} {_UUID} {_HASH} {_HASH} {_HASH}").fullmatch
-_IS_HASH = re.compile(_HASH).fullmatch
-_IS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII).fullmatch
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -104,7 +95,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     payload: Payload
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class Parts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The stored bytes of one event, taken apart but not changed.
 
     Attributes:
@@ -116,6 +107,18 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     envelope: bytes
     salt: bytes
     payload: bytes
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """An event as it is stored.
+
+    Attributes:
+        envelope: the bytes of its envelope: the Merkle leaf.
+        state: all of it.
+    """
+
+    envelope: bytes
+    state: bytes
 
 
 class _Versioned(msgspec.Struct, frozen=True):
@@ -161,7 +164,12 @@ def request_hash(salt: bytes, method: str, arguments: Mapping[str, Any]) -> str:
 
 
 def encode(event: Event, *, log_id: str, salt: bytes) -> bytes:
-    """Return the `state` bytes of an event. Its position is not part of them.
+    """Return the `state` bytes of an event; see `encoded`."""
+    return encoded(event, log_id=log_id, salt=salt).state
+
+
+def encoded(event: Event, *, log_id: str, salt: bytes) -> Encoded:
+    """Return the `state` bytes of an event, and its envelope's. Its position is part of neither.
 
     Args:
         event: what to store; its `type` must be the type of its payload.
@@ -184,7 +192,8 @@ def encode(event: Event, *, log_id: str, salt: bytes) -> bytes:
         request=event.request,
         commitment=commitment(salt, payload),
     )
-    return _join(_encode_json(envelope), salt.hex(), payload)
+    envelope_bytes = _encode_json(envelope)
+    return Encoded(envelope_bytes, _join(envelope_bytes, salt.hex(), payload))
 
 
 def _join(envelope: bytes, salt_hex: str, payload: bytes) -> bytes:
@@ -245,7 +254,7 @@ def examined(type_: str, state: bytes, *, position: int) -> tuple[Record, Parts]
     envelope, payload = _encode_json(record.envelope), _encode_json(record.payload)
     if _join(envelope, record.salt, payload) != state:
         raise CorruptEventError(position, "its bytes are not in canonical form")
-    for fault in _faults(record):
+    if (fault := _fault(record)) is not None:
         raise CorruptEventError(position, fault)
     return record, Parts(envelope=envelope, salt=bytes.fromhex(record.salt), payload=payload)
 
@@ -268,66 +277,34 @@ def event_of(record: Record, *, position: int) -> Event:
     )
 
 
-def _faults(record: Record) -> Iterator[str]:
-    """Yield what the types of the structs cannot say about an event."""
-    envelope = record.envelope
+def _fault(record: Record) -> str | None:
+    """Return what the types of the structs cannot say about an event, the first such fault."""
+    envelope, fault = record.envelope, None
     if envelope.v != ENVELOPE_VERSION:
-        yield f"envelope version {envelope.v} is not known"
-    request = record.salt if envelope.request is None else envelope.request
-    fixed = (envelope.log, envelope.event_id, envelope.commitment, record.salt, request)
-    if _ARE_FIXED(" ".join(fixed)) is None:
-        yield "log or event_id is not a UUID, or commitment, salt or request not 64 hex digits"
-    if not _is_time(envelope.recorded_at):
-        yield "recorded_at is not a time of the format"
-    if not 1 <= envelope.seq <= SEQ_MAX:
-        yield f"seq is not between 1 and {SEQ_MAX}"
-    if not _is_stream(envelope.stream):
-        yield "stream is not the name of a scope's"
-    if not all(map(_is_opaque_id, (envelope.actor, envelope.conversation_id, envelope.request_id))):
-        yield "actor, conversation_id or request_id is no such id"
-    if not _is_payload(record.payload):
-        yield "payload has a value that no event can have"
-
-
-@lru_cache(maxsize=256)  # These three are asked for the same few values event after event.
-def _is_time(value: str) -> bool:
-    try:
-        return _IS_TIME(value) is not None and bool(text.utc_moment(value))
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=4096)
-def _is_stream(value: str) -> bool:
-    try:
-        return Scope.of_stream(value).stream == value
-    except InvalidRequestError:
-        return False
-
-
-@lru_cache(maxsize=4096)
-def _is_opaque_id(value: str | None) -> bool:
-    return value is None or (
-        1 <= text.byte_length(value) <= ID_BYTES_MAX and not text.has_control_character(value)
-    )
-
-
-@lru_cache(maxsize=2048)
-def _is_confidence(value: str) -> bool:
-    return 0 <= float(value) <= 1 and value == repr(round(float(value), 3) + 0.0)
-
-
-def _is_payload(payload: Payload) -> bool:
-    """Tell whether names and numbers are such as any release ever wrote."""
-    match payload:
-        case NoteWritten():
-            return text.is_slug(payload.slug) and _is_confidence(repr(payload.confidence))
-        case NotePinned() | NoteUnpinned():
-            return text.is_slug(payload.slug)
-        case NotesLinked() | NotesUnlinked():
-            return text.is_slug(payload.from_slug) and text.is_slug(payload.to_slug)
-        case CompactionHarvested():
-            return all(map(text.is_slug, payload.slugs))
+        fault = f"envelope version {envelope.v} is not known"
+    elif not (
+        wellformed.is_log_id(envelope.log)
+        and wellformed.is_uuid(envelope.event_id)
+        and wellformed.is_hash(record.salt)
+        and wellformed.is_hash(envelope.commitment)
+        and (envelope.request is None or wellformed.is_hash(envelope.request))
+    ):
+        fault = "log or event_id is not a UUID, or commitment, salt or request not 64 hex digits"
+    elif not wellformed.is_time(envelope.recorded_at):
+        fault = "recorded_at is not a time of the format"
+    elif not 1 <= envelope.seq <= SEQ_MAX:
+        fault = f"seq is not between 1 and {SEQ_MAX}"
+    elif not wellformed.is_stream(envelope.stream):
+        fault = "stream is not the name of a scope's"
+    elif not (
+        wellformed.is_opaque_id(envelope.actor)
+        and wellformed.is_opaque_id(envelope.conversation_id)
+        and wellformed.is_opaque_id(envelope.request_id)
+    ):
+        fault = "actor, conversation_id or request_id is no such id"
+    elif not wellformed.is_payload(record.payload):
+        fault = "payload has a value that no event can have"
+    return fault
 
 
 def split(state: bytes, *, position: int = 0) -> Parts:
@@ -337,7 +314,7 @@ def split(state: bytes, *, position: int = 0) -> Parts:
         CorruptEventError: `state` is not an object of these three.
     """
     stored = _stored(state, position)
-    if _IS_HASH(stored.salt) is None:
+    if not wellformed.is_hash(stored.salt):
         raise CorruptEventError(position, "salt is not 64 lower-case hex digits")
     return Parts(
         envelope=bytes(stored.envelope),

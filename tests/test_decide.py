@@ -580,6 +580,14 @@ def test_unpinning_a_note_without_a_pin_is_nothing() -> None:
     assert unpin(given(TEA), "tea") == ()
 
 
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_pin_that_is_there_needs_no_override_again(*, allowed: bool) -> None:
+    state = given(WEB_TEA, NotePinned(slug="tea", untrusted_allowed=True))
+
+    assert write(state, url=URL, pinned=True, allow_pin_untrusted=allowed) == ()
+    assert pin(state, "tea", allow_pin_untrusted=allowed) == ()
+
+
 @pytest.mark.parametrize("untrusted", [WEB_TEA, HARVESTED_TEA])
 def test_an_untrusted_note_is_pinned_with_the_override_only(untrusted: NoteWritten) -> None:
     state = given(untrusted)

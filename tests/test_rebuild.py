@@ -14,6 +14,12 @@ from memlog.events import CompactionHarvested
 from memlog.testing import CountingIds, open_log, record, tables_equal_fold
 
 
+@pytest.fixture(autouse=True)
+def _few_words_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let some words be filed and some wait."""
+    monkeypatch.setattr("projections.notes.words.WAITING_POSTINGS", 3)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "notes.db"
@@ -98,6 +104,7 @@ PLANTED = [
     ("UPDATE scopes_{} SET touched_seq = 1 WHERE stream = 'owner/alice'", "scopes", "owner/alice"),
     ("UPDATE words_{} SET outlines = X'0900000000000009' WHERE word = 'of'", "words", "of"),
     ("DELETE FROM words_{} WHERE word = 'hot'", "words", "hot"),
+    ("UPDATE scopes_{} SET waiting = X'' WHERE stream = 'global/'", "scopes", "global/"),
 ]
 
 

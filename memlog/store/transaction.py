@@ -78,14 +78,14 @@ class Transaction:
         Raises:
             CorruptStoreError: another program put events behind the head.
         """
-        states = [
-            codec.encode(event, log_id=self._log_id, salt=salt)
+        encoded = [
+            codec.encoded(event, log_id=self._log_id, salt=salt)
             for event, salt in zip(events, salts, strict=True)
         ]
         positions = self._insert(
             [
-                StoredRow(event.position, event.stream, event.seq, event.type, state)
-                for event, state in zip(events, states, strict=True)
+                StoredRow(event.position, event.stream, event.seq, event.type, each.state)
+                for event, each in zip(events, encoded, strict=True)
             ]
         )
         if list(positions) != [event.position for event in events]:
@@ -93,7 +93,7 @@ class Transaction:
             raise CorruptStoreError(self._target, detail)
         self.first = self.first or (events[0].position, events[0].event_id)
         self.head += len(events)
-        return [codec.split(state).envelope for state in states]
+        return [each.envelope for each in encoded]
 
     def rows(self, *, after: int) -> Iterator[StoredRow]:
         """Yield the stored events above a position, in order, as this transaction sees them."""

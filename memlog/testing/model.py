@@ -130,7 +130,8 @@ class ScopeModel(ScopeReads):
         }
         name = slug if slug is not None else self._slug_for(content)
         self._refuse_write(name, if_seq, asks_by_name=slug is not None)
-        if pinned and not allow_pin_untrusted:
+        stays = name in self.notes and _is_content(self.notes[name], content)
+        if pinned and not allow_pin_untrusted and not (stays and self.notes[name]["pinned"]):
             _refuse_untrusted(name, content)
         similar = self.similar(title, topics=topics, but=name)
         created = name not in self.notes

@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from memlog import text
 from memlog.decide import content_of
 from memlog.errors import DriftError
@@ -172,7 +174,7 @@ def _asked(fold: Fold) -> _Rows:
 
 
 def _postings(cursor: Executor, names: Names, scope: int) -> _Rows:
-    """Return the postings of each word that has some, oldest first, as its parts chain them."""
+    """Return the postings of each word that has some, oldest first: its parts, then what waits."""
     found = cursor.execute(
         f"SELECT word, part, sealed, seqs, outlines FROM {names.words} WHERE scope = ?",  # noqa: S608
         (scope,),
@@ -181,7 +183,25 @@ def _postings(cursor: Executor, names: Names, scope: int) -> _Rows:
     for word, part, *content in found:
         parts.setdefault(word, {})[part] = tuple(content)
     postings = {word: list(_chained(chain)) for word, chain in parts.items()}
+    for word, posting in _waiting(cursor, names, scope):
+        postings.setdefault(word, []).append(posting)
     return {word: filed for word, filed in postings.items() if filed}
+
+
+def _waiting(cursor: Executor, names: Names, scope: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the words of the notes that wait to be filed, oldest note first."""
+    found = cursor.execute(f"SELECT waiting FROM {names.scopes} WHERE id = ?", (scope,))  # noqa: S608
+    stored = found.fetchone()[0]
+    if stored:
+        seqs, outlines, lines = msgspec.msgpack.decode(stored)
+        filed = zip(
+            struct.iter_unpack("<I", seqs),
+            struct.iter_unpack("<Q", outlines),
+            lines.decode().splitlines(),
+            strict=True,
+        )
+        for (seq,), (outline,), line in filed:
+            yield from ((word, (seq, outline)) for word in line.split())
 
 
 def _chained(parts: dict[int, tuple[int, bytes, bytes]]) -> Iterator[tuple[int, int]]:

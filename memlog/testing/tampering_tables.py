@@ -93,17 +93,36 @@ def word_row(path: Path) -> Damage:
             "WHERE length(seqs) = 4 AND sealed = 0 LIMIT 1"
         ).fetchone()
         scope, word, seqs, stream = row
-        held = int.from_bytes(seqs, "little")
-        forged = next(
-            seq
-            for (seq,) in db.execute(f"SELECT updated_seq FROM {notes} WHERE scope = ?", (scope,))
-            if seq != held
-        )
+        held, forged = _another_seq(db, notes, scope, seqs)
         db.execute(
             f"UPDATE {words} SET seqs = ? WHERE scope = ? AND word = ?",
             (forged.to_bytes(4, "little"), scope, word),
         )
         return Damage("words", _position(db, stream, min(held, forged)))
+
+
+def waiting_words(path: Path) -> Damage:
+    """Let the words of a note wait under another note's seq."""
+    with by_hand(path) as db:
+        scopes, notes = (f"{name}_{_live(db)}" for name in ("scopes", "notes"))
+        scope, stream, stored = db.execute(
+            f"SELECT id, stream, waiting FROM {scopes} WHERE length(waiting) > 0 LIMIT 1"
+        ).fetchone()
+        seqs, outlines, lines = msgspec.msgpack.decode(stored)
+        held, forged = _another_seq(db, notes, scope, seqs[:4])
+        seqs = forged.to_bytes(4, "little") + seqs[4:]
+        waiting = msgspec.msgpack.encode((seqs, outlines, lines))
+        db.execute(f"UPDATE {scopes} SET waiting = ? WHERE id = ?", (waiting, scope))
+        return Damage("words", _position(db, stream, min(held, forged)))
+
+
+def _another_seq(
+    db: sqlite3.Connection, notes: str, scope: int, stored: bytes
+) -> tuple[int, int]:
+    """Return a seq from its 4 bytes, and that of another note of the scope."""
+    held = int.from_bytes(stored, "little")
+    seqs = db.execute(f"SELECT updated_seq FROM {notes} WHERE scope = ?", (scope,))
+    return held, next(seq for (seq,) in seqs if seq != held)
 
 
 def digest_text(path: Path) -> Damage:
@@ -283,7 +302,8 @@ TAMPERINGS: tuple[Tampering, ...] = (
     Tampering(name="link row", apply=link_row, needs="a link"),
     Tampering(name="request row", apply=request_row, needs="a request id"),
     Tampering(name="counter", apply=counter),
-    Tampering(name="word row", apply=word_row),
+    Tampering(name="word row", apply=word_row, needs="some 500 words"),
+    Tampering(name="waiting words", apply=waiting_words),
     Tampering(name="digest text", apply=digest_text, needs="a stored section"),
     Tampering(name="section record", apply=section_record, needs="a stored section"),
     Tampering(name="index file", apply=index_file, needs="a stored search index"),

@@ -34,6 +34,7 @@ class Counters(msgspec.Struct):
         notes: number of all notes.
         last_seq: seq of the last event.
         touched_seq: seq of the last event that touched a note.
+        waiting: the notes that wait to be filed under their words (`projections.notes.words`).
     """
 
     scope_id: int = 0
@@ -41,6 +42,7 @@ class Counters(msgspec.Struct):
     notes: int = 0
     last_seq: int = 0
     touched_seq: int = 0
+    waiting: bytes = b""
 
     @property
     def fingerprint(self) -> str:
@@ -56,7 +58,8 @@ def live_set(cursor: Executor) -> Names:
 def counters(cursor: Executor, names: Names, stream: str) -> Counters:
     """Return the counters of a scope; all zero when it has no events."""
     row = cursor.execute(
-        f"SELECT id, live, notes, last_seq, touched_seq FROM {names.scopes} WHERE stream = ?",
+        f"SELECT id, live, notes, last_seq, touched_seq, waiting FROM {names.scopes} "
+        "WHERE stream = ?",
         (stream,),
     ).fetchone()
     return Counters() if row is None else Counters(*row)
@@ -80,7 +83,8 @@ class Reader:
         self.cursor, self.names = cursor, names
         self.counters = counters(cursor, names, stream)
         self.scope_id = self.counters.scope_id
-        self.words = Words(cursor, names.words, self.scope_id)
+        self.words = Words(cursor, names.words, self.scope_id, self.counters.waiting)
+        self._marked: tuple[Content, str] | None = None
 
     # --- What the rules ask
 
@@ -125,11 +129,17 @@ class Reader:
 
     def read_words(self, words: frozenset[str], content: Content) -> None:
         """Read in one statement what a write will ask of the words, so that it asks once."""
-        self.words.read([*words, content_mark(content)])
+        self.words.read([*words, self._mark(content)])
+
+    def _mark(self, content: Content) -> str:
+        """Return `content_mark`; a write asks for that of one content, twice."""
+        if self._marked is None or self._marked[0] is not content:
+            self._marked = (content, content_mark(content))
+        return self._marked[1]
 
     def twin(self, stems: Sequence[str], content: Content) -> Note | None:
         """Return the live note of one of the stems with this content, the oldest, or None."""
-        numbered = map(self.note_by_seq, self.words.all_seqs(content_mark(content)))
+        numbered = map(self.note_by_seq, self.words.all_seqs(self._mark(content)))
         first = (self.note(stem) for stem in stems)
         equal = [
             note

@@ -13,18 +13,21 @@ import heapq
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import reduce
 from itertools import compress
+from operator import or_
 
 from memlog import text
 from memlog.note import Similar
 from projections.notes.lanes import BYTE_MAX, LANE_BYTES, at_least, shared_bits
-from projections.notes.words import OUTLINE_BITS, Window, outline_of
+from projections.notes.words import OUTLINE_BITS, Window, bit_of
 
 SIMILAR_MAX = 5
 _READ_AT_ONCE = 8
 _LEVELS_MAX = 16
+_FEW = 32
 _SIZES = 256  # An outline tells sizes up to 255.
 _ROUNDING = 1e-9
 
@@ -67,7 +70,7 @@ def similar_notes(
     for level in levels[::-step][::-1]:
         fresh = candidates.at(level, without=seen)
         seen.update(fresh)
-        if step > 1:  # These notes are not all of one level.
+        if step > 1 or len(fresh) <= _FEW:  # Not all of one level, or cheap to look at.
             waiting.extend((-candidates.bound(seq), -seq) for seq in fresh)
             heapq.heapify(waiting)
             fresh.clear()
@@ -92,13 +95,14 @@ class _Candidates:
 
     def __init__(self, words: frozenset[str], windows: Mapping[str, Window]) -> None:
         self._count = len(words)
-        carried = [word for word in words if word not in windows or windows[word].seqs]
-        self._bits, self._hidden = _bits(carried)
-        others = [word for word in words if word not in windows]
-        self._other_count, self._other_bits = len(others), _bits(others)[0]
+        others = {word: bit_of(word) for word in words if word not in windows}
+        carried = {word: bit_of(word) for word, window in windows.items() if window.seqs}
+        self._other_count, self._other_bits = len(others), _union(others.values())
+        self._bits = self._other_bits | _union(carried.values())
+        self._hidden = len(others) + len(carried) - self._bits.bit_count()
         # From its first seq on a window tells who carries its word; before, the word's bit does.
         self._windows = [
-            (0 if window.whole else window.seqs[0], window.seqs, window, _bits([word])[0])
+            (0 if window.whole else window.seqs[0], window.seqs, window, carried.get(word, 0))
             for word, window in windows.items()
         ]
         self._seqs = array("I")
@@ -108,9 +112,15 @@ class _Candidates:
         self._sizes = self._outlines[LANE_BYTES - 1 :: LANE_BYTES]
         self._sizes_found = frozenset(self._sizes)
         self._shared = shared_bits(self._outlines, self._bits)
+        self._flags_of: dict[float, bytes] = {}
 
     def _flags(self, level: float) -> bytes:
         """Return for each posting something true where its note may have a score of `level`."""
+        if level not in self._flags_of:
+            self._flags_of[level] = self._new_flags(level)
+        return self._flags_of[level]
+
+    def _new_flags(self, level: float) -> bytes:
         share = level / (1 + level)
         needed = bytearray(_SIZES)
         for size in self._sizes_found:
@@ -119,10 +129,14 @@ class _Candidates:
         return at_least(self._shared, self._sizes.translate(needed))
 
     def levels(self, threshold: float) -> Sequence[float]:
-        """Return the scores that may occur, from the best to the threshold; empty when none may."""
+        """Return the scores that may occur, from the best to the threshold; empty when none may.
+
+        Where few notes may have any, it is the threshold alone.
+        """
         flags = self._flags(threshold)
-        if not any(flags):
-            return ()
+        flagged = len(flags) - flags.count(0)
+        if flagged <= _FEW:
+            return (threshold,) if flagged else ()
         both = (self._shared, self._sizes)
         found = {
             _bound(shared + self._hidden, size, self._count)
@@ -133,7 +147,7 @@ class _Candidates:
     def at(self, level: float, *, without: AbstractSet[int]) -> list[int]:
         """Return the seqs of the other notes that may have a score of `level` or more, rising."""
         flags = self._flags(level)
-        return sorted(set(compress(self._seqs, flags)).difference(without)) if any(flags) else []
+        return sorted(set(compress(self._seqs, flags)).difference(without))
 
     def take(
         self, fresh: list[int], waiting: list[_Place], level: float, *, before: _Place
@@ -180,10 +194,8 @@ class _Candidates:
         return _bound(shared, outline >> OUTLINE_BITS, self._count)
 
 
-def _bits(words: Collection[str]) -> tuple[int, int]:
-    """Return the bits of some words, and how many of the words share theirs with another one."""
-    bits = outline_of(words) & (1 << OUTLINE_BITS) - 1
-    return bits, len(words) - bits.bit_count()
+def _union(bits: Iterable[int]) -> int:
+    return reduce(or_, bits, 0)
 
 
 def _bound(common: int, size: int, count: int) -> float:

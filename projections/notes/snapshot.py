@@ -23,9 +23,9 @@ def fill(cursor: Executor, names: Names, stream: str, fold: Fold) -> None:
     if not fold.last_seq:
         return
     cursor.execute(
-        f"INSERT INTO {names.scopes} (id, stream, live, notes, last_seq, touched_seq) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (_SCOPE_ID, stream, fold.live, len(fold.notes), fold.last_seq, fold.touched_seq),
+        f"INSERT INTO {names.scopes} (id, stream, live, notes, last_seq, touched_seq, waiting) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (_SCOPE_ID, stream, fold.live, len(fold.notes), fold.last_seq, fold.touched_seq, b""),
     )
     cursor.executemany(
         f"INSERT INTO {names.notes} (id, scope, stem, number, {rows.NOTE_COLUMNS}) "

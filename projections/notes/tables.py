@@ -24,7 +24,7 @@ class Names(msgspec.Struct, frozen=True):
 
     @property
     def scopes(self) -> str:
-        """One row a scope: its counters."""
+        """One row a scope: its counters, and the notes that wait to be filed under their words."""
         return f"scopes_{self.set}"
 
     @property
@@ -82,7 +82,8 @@ def _ddl_of(names: Names) -> tuple[str, ...]:
             live INTEGER NOT NULL,
             notes INTEGER NOT NULL,
             last_seq INTEGER NOT NULL,
-            touched_seq INTEGER NOT NULL
+            touched_seq INTEGER NOT NULL,
+            waiting BLOB NOT NULL
         )
         """,
         f"""

@@ -2,9 +2,13 @@
 
 A posting is a note's `updated_seq` and the outline of its words: their number, and a bit for each,
 from which a bound on the similarity follows without reading the note. Those of one word lie in
-parts of at most 75, in the order of `updated_seq`, so that a write changes one small row a word
+parts of at most 75, in the order of `updated_seq`, so that a change rewrites one small row a word
 however common the word is: part 0 is the newest and grows; a full one is sealed under the first seq
 that it holds. `sealed` in part 0 is the key of the sealed part before it, 0 when there is none.
+
+The notes that came last wait in an auxiliary index (Manning, Raghavan, Schuetze, "Introduction to
+Information Retrieval", 4.5): one value in the scope's row, merged into the parts when it holds 512
+postings. So most writes change one row instead of one for each word.
 
 Beside its words a note is filed under a mark of its whole content (`=` and a hash), which finds the
 note that an identical write without a slug repeats.
@@ -16,17 +20,20 @@ import hashlib
 import sys
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from memlog.codec import canonical_json
+from memlog.errors import DriftError
 from memlog.requests import Content
 
 OUTLINE_BITS = 56
 PART_POSTINGS = 75  # A row of 12 bytes each still fits into its page.
 NEWEST_POSTINGS = 200
+WAITING_POSTINGS = 512
 _SEQ_BYTES = 4
 _OUTLINE_BYTES = 8
 _SIZE_MAX = 0xFF
@@ -82,18 +89,15 @@ class Part(msgspec.Struct):
         """The seq of the newest posting, 0 when there is none."""
         return int.from_bytes(self.seqs[-_SEQ_BYTES:], "little")
 
-    def with_posting(self, seq: int, outline: int) -> Part:
-        """Return the part with one more posting."""
-        seqs = self.seqs + seq.to_bytes(_SEQ_BYTES, "little")
-        outlines = self.outlines + outline.to_bytes(_OUTLINE_BYTES, "little")
-        return Part(seqs, outlines, self.sealed)
-
     def without_seq(self, seq: int) -> Part:
         """Return the part without the posting of a seq, which it must hold."""
         at = numbers("I", self.seqs).index(seq)
-        seqs = self.seqs[: _SEQ_BYTES * at] + self.seqs[_SEQ_BYTES * (at + 1) :]
-        outlines = self.outlines[: _OUTLINE_BYTES * at] + self.outlines[_OUTLINE_BYTES * (at + 1) :]
-        return Part(seqs, outlines, self.sealed)
+        seqs = _without(self.seqs, at, _SEQ_BYTES)
+        return Part(seqs, _without(self.outlines, at, _OUTLINE_BYTES), self.sealed)
+
+
+def _without(items: bytes, at: int, size: int) -> bytes:
+    return items[: size * at] + items[size * (at + 1) :]
 
 
 def numbers(code: Literal["I", "Q"], little_endian: bytes) -> array[int]:
@@ -104,6 +108,12 @@ def numbers(code: Literal["I", "Q"], little_endian: bytes) -> array[int]:
     return found
 
 
+@lru_cache(maxsize=4096)
+def bit_of(word: str) -> int:
+    """Return the bit of a word, one of 56."""
+    return 1 << zlib.crc32(word.encode()) % OUTLINE_BITS
+
+
 def outline_of(words: Iterable[str]) -> int:
     """Return the outline of a set of words: their number (at most 255) above 56 bits.
 
@@ -111,7 +121,7 @@ def outline_of(words: Iterable[str]) -> int:
     """
     bits = size = 0
     for word in words:
-        bits |= 1 << zlib.crc32(word.encode()) % OUTLINE_BITS
+        bits |= bit_of(word)
         size += 1
     return min(size, _SIZE_MAX) << OUTLINE_BITS | bits
 
@@ -139,6 +149,85 @@ class Window(msgspec.Struct, frozen=True):
         return int.from_bytes(self.outlines[_OUTLINE_BYTES * index :][:_OUTLINE_BYTES], "little")
 
 
+class Waiting(msgspec.Struct, array_like=True):
+    """Notes that wait to be filed under their words, oldest first.
+
+    Attributes:
+        seqs: the `updated_seq` of each note, 4 bytes little-endian.
+        outlines: the outline of each note, 8 bytes little-endian.
+        lines: for each note a line of its words, each after a space, and a space at the end.
+    """
+
+    seqs: bytes = b""
+    outlines: bytes = b""
+    lines: bytes = b""
+
+    @property
+    def postings(self) -> int:
+        """Number of words of all these notes."""
+        return self.lines.count(b" ") - self.lines.count(b"\n")
+
+    def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
+        """Let one more note wait."""
+        self.seqs += seq.to_bytes(_SEQ_BYTES, "little")
+        self.outlines += outline.to_bytes(_OUTLINE_BYTES, "little")
+        self.lines += b"".join([b" %b" % word.encode() for word in sorted(words)]) + b" \n"
+
+    def remove(self, seq: int) -> bool:
+        """Let a note wait no longer; False when it does not wait."""
+        seqs = numbers("I", self.seqs)
+        if seq not in seqs:
+            return False
+        at = seqs.index(seq)
+        self.seqs = _without(self.seqs, at, _SEQ_BYTES)
+        self.outlines = _without(self.outlines, at, _OUTLINE_BYTES)
+        lines = self.lines.splitlines(keepends=True)
+        self.lines = b"".join(lines[:at] + lines[at + 1 :])
+        return True
+
+    def carrying(self, word: str) -> list[int]:
+        """Return which of these notes carry a word: their places, rising."""
+        needle = b" %b " % word.encode()
+        places = []
+        start = self.lines.find(needle)
+        while start >= 0:
+            places.append(self.lines.count(b"\n", 0, start))
+            start = self.lines.find(needle, start + 1)
+        return places
+
+    def seq_at(self, place: int) -> bytes:
+        """Return the seq of one note, as it is stored."""
+        return self.seqs[_SEQ_BYTES * place : _SEQ_BYTES * (place + 1)]
+
+    def outline_at(self, place: int) -> bytes:
+        """Return the outline of one note, as it is stored."""
+        return self.outlines[_OUTLINE_BYTES * place : _OUTLINE_BYTES * (place + 1)]
+
+    def words(self) -> list[list[str]]:
+        """Return the words of each note."""
+        return [line.decode().split() for line in self.lines.splitlines()]
+
+
+_encode_waiting = msgspec.msgpack.Encoder().encode
+_decode_waiting = msgspec.msgpack.Decoder(Waiting).decode
+
+
+def waiting_of(stored: bytes) -> Waiting:
+    """Return the notes that wait from how they are stored.
+
+    Raises:
+        DriftError: the value was changed by another hand.
+    """
+    try:
+        waiting = _decode_waiting(stored) if stored else Waiting()
+    except msgspec.DecodeError as error:
+        raise DriftError("notes", f"the words that wait are damaged ({error})") from None
+    sizes = (len(waiting.seqs) // _SEQ_BYTES, len(waiting.outlines) // _OUTLINE_BYTES)
+    if {*sizes} != {waiting.lines.count(b"\n")}:
+        raise DriftError("notes", "the words that wait are damaged (of different lengths)")
+    return waiting
+
+
 class Words:
     """The words of one scope, read and changed inside one transaction.
 
@@ -146,8 +235,17 @@ class Words:
     serves one transaction, and a batch stores a common word once.
     """
 
-    def __init__(self, cursor: Executor, table: str, scope: int) -> None:
+    def __init__(self, cursor: Executor, table: str, scope: int, stored: bytes) -> None:
+        """Begin with what is stored.
+
+        Args:
+            cursor: inside the transaction.
+            table: name of the table of parts.
+            scope: id of the scope.
+            stored: what waits, as the last `flush` returned it; empty when there was none.
+        """
         self._cursor, self._table, self.scope = cursor, table, scope
+        self._waiting = waiting_of(stored)
         self._tails: dict[str, Part] = {}
         self._changed: set[str] = set()
 
@@ -166,22 +264,34 @@ class Words:
         for word, seqs, outlines, sealed in rows:
             self._tails[word] = Part(seqs, outlines, sealed)
 
-    def rarest(self, words: Iterable[str], count: int) -> dict[str, Window]:
+    def rarest(self, words: Collection[str], count: int) -> dict[str, Window]:
         """Return the newest postings of the `count` rarest of these words."""
-        wanted = list(words)
-        self.read(wanted)
-        newest = max((self._tails[word].newest for word in wanted), default=0)
+        self.read(words)
+        tails = {word: self._with_waiting(word) for word in words}
+        newest = max((tail.newest for tail in tails.values()), default=0)
 
         def commonness(word: str) -> tuple[bool, float, str]:
-            tail = self._tails[word]
+            tail = tails[word]
             if not tail.sealed:
                 return (False, len(tail), word)
             return (True, (PART_POSTINGS + len(tail)) / (newest + 1 - tail.sealed), word)
 
-        return {word: self._window(word) for word in sorted(wanted, key=commonness)[:count]}
+        rarest = sorted(tails, key=commonness)[:count]
+        return {word: self._window(word, tails[word]) for word in rarest}
 
-    def _window(self, word: str) -> Window:
-        tail = self._tails[word]
+    def _with_waiting(self, word: str) -> Part:
+        """Return the newest part of a word as it will be when nothing waits, of any length."""
+        tail, waiting = self._tails[word], self._waiting
+        places = waiting.carrying(word)
+        if not places:
+            return tail
+        return Part(
+            tail.seqs + b"".join(map(waiting.seq_at, places)),
+            tail.outlines + b"".join(map(waiting.outline_at, places)),
+            tail.sealed,
+        )
+
+    def _window(self, word: str, tail: Part) -> Window:
         seqs, outlines, sealed = tail.seqs, tail.outlines, tail.sealed
         while sealed and len(seqs) < NEWEST_POSTINGS * _SEQ_BYTES:
             for part in self._parts(word, sealed):
@@ -208,28 +318,39 @@ class Words:
     def all_seqs(self, word: str) -> list[int]:
         """Return every posting of one word, newest part first."""
         self.read([word])
-        if not self._tails[word].seqs and not self._tails[word].sealed:
-            return []
-        parts = [self._tails[word]]
+        parts = [self._with_waiting(word)]
         while parts[-1].sealed:
             parts.extend(self._parts(word, parts[-1].sealed))
         return [seq for part in parts for seq in numbers("I", part.seqs)]
 
     def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
         """File a note under its words; `seq` must be above all seqs of the scope so far."""
-        carried = list(words)
-        self.read(carried)
-        for word in carried:
-            part = self._tails[word]
-            if len(part) >= PART_POSTINGS:
-                key = part.seq_at(0)
-                self._put([self._row(word, key, part)])
-                part = Part(sealed=key)
-            self._tails[word] = part.with_posting(seq, outline)
-        self._changed.update(carried)
+        self._waiting.add(words, seq=seq, outline=outline)
+        if self._waiting.postings >= WAITING_POSTINGS:
+            self._merge()
+
+    def _merge(self) -> None:
+        """File all that wait."""
+        waiting, self._waiting = self._waiting, Waiting()
+        carried = waiting.words()
+        self.read({word for words in carried for word in words})
+        for place, words in enumerate(carried):
+            for word in words:
+                self._append(word, waiting.seq_at(place), waiting.outline_at(place))
+            self._changed.update(words)
+
+    def _append(self, word: str, seq: bytes, outline: bytes) -> None:
+        part = self._tails[word]
+        if len(part) >= PART_POSTINGS:
+            key = part.seq_at(0)
+            self._put([self._row(word, key, part)])
+            part = Part(sealed=key)
+        self._tails[word] = Part(part.seqs + seq, part.outlines + outline, part.sealed)
 
     def remove(self, words: Iterable[str], *, seq: int) -> None:
         """Take a note out from under its words, where `add` filed it under this seq."""
+        if self._waiting.remove(seq):
+            return
         carried = list(words)
         self.read(carried)
         for word in carried:
@@ -241,10 +362,11 @@ class Words:
                 key, part = self._sealed_with(word, seq)
                 self._put([self._row(word, key, part.without_seq(seq))])
 
-    def flush(self) -> None:
-        """Store the newest parts that changed."""
+    def flush(self) -> bytes:
+        """Store the newest parts that changed; return what waits, to be stored with the scope."""
         self._put([self._row(word, _TAIL, self._tails[word]) for word in sorted(self._changed)])
         self._changed.clear()
+        return _encode_waiting(self._waiting) if self._waiting.seqs else b""
 
     def _sealed_with(self, word: str, seq: int) -> tuple[int, Part]:
         row = self._cursor.execute(

@@ -62,23 +62,25 @@ class Writer(Reader):
                 pass
 
     def flush(self) -> None:
-        """Store the words and the scope's counters."""
-        self.words.flush()
+        """Store the words, and the scope's row."""
+        self.counters.waiting = self.words.flush()
         self.cursor.execute(
-            f"UPDATE {self.names.scopes} SET live = ?, notes = ?, last_seq = ?, touched_seq = ? "
-            "WHERE id = ?",
+            f"UPDATE {self.names.scopes} SET live = ?, notes = ?, last_seq = ?, touched_seq = ?, "
+            "waiting = ? WHERE id = ?",
             (
                 self.counters.live,
                 self.counters.notes,
                 self.counters.last_seq,
                 self.counters.touched_seq,
+                self.counters.waiting,
                 self.scope_id,
             ),
         )
 
     def _open_scope(self, position: int) -> None:
         self.cursor.execute(
-            f"INSERT INTO {self.names.scopes} VALUES (?, ?, 0, 0, 0, 0)", (position, self._stream)
+            f"INSERT INTO {self.names.scopes} VALUES (?, ?, 0, 0, 0, 0, ?)",
+            (position, self._stream, b""),
         )
         self.scope_id = self.counters.scope_id = position
         self.words.scope = position

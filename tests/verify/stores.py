@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 from memlog import Settings
 from memlog.testing import CountingIds, FixedClock, open_log
@@ -15,7 +16,9 @@ ALICE = ("owner", "alice")
 def fill(path: Path, clock: FixedClock | None = None, *, seed: int = 0) -> Path:
     """Make a closed store: notes, links, a pin, requests, a section, an index, two scopes."""
     clock = clock or FixedClock()
-    with open_log(path, clock=clock, ids=CountingIds(seed)) as log:
+    # So that some words are filed and some wait.
+    few_wait = patch("projections.notes.words.WAITING_POSTINGS", 12)
+    with few_wait, open_log(path, clock=clock, ids=CountingIds(seed)) as log:
         alice = log.scope("owner", "alice")
         for number in range(6):
             alice.write(
