@@ -20,8 +20,10 @@ import hashlib
 import sys
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -38,6 +40,7 @@ _SEQ_BYTES = 4
 _OUTLINE_BYTES = 8
 _SIZE_MAX = 0xFF
 _TAIL = 0
+_NOTHING = (b"", b"")
 
 
 class Rows(Protocol):
@@ -185,27 +188,39 @@ class Waiting(msgspec.Struct, array_like=True):
         self.lines = b"".join(lines[:at] + lines[at + 1 :])
         return True
 
-    def carrying(self, word: str) -> list[int]:
-        """Return which of these notes carry a word: their places, rising."""
+    def count(self, word: str) -> int:
+        """Return how many of these notes carry a word."""
+        return self.lines.count(b" %b " % word.encode())
+
+    def postings_of(self, words: Iterable[str]) -> dict[str, tuple[bytes, bytes]]:
+        """Return for each word that is carried seqs and outlines of its notes, oldest first."""
+        found = {}
+        ends = [*accumulate(map(len, self.lines.splitlines(keepends=True)))]
+        for word in words:
+            places = [bisect_right(ends, start) for start in self._starts(word)]
+            if places:
+                seqs = [self.seqs[_SEQ_BYTES * at :][:_SEQ_BYTES] for at in places]
+                outlines = [self.outlines[_OUTLINE_BYTES * at :][:_OUTLINE_BYTES] for at in places]
+                found[word] = (b"".join(seqs), b"".join(outlines))
+        return found
+
+    def _starts(self, word: str) -> Iterator[int]:
         needle = b" %b " % word.encode()
-        places = []
         start = self.lines.find(needle)
         while start >= 0:
-            places.append(self.lines.count(b"\n", 0, start))
+            yield start
             start = self.lines.find(needle, start + 1)
-        return places
 
-    def seq_at(self, place: int) -> bytes:
-        """Return the seq of one note, as it is stored."""
-        return self.seqs[_SEQ_BYTES * place : _SEQ_BYTES * (place + 1)]
+    @property
+    def newest(self) -> int:
+        """The seq of the newest of these notes, 0 when there is none."""
+        return int.from_bytes(self.seqs[-_SEQ_BYTES:], "little")
 
-    def outline_at(self, place: int) -> bytes:
-        """Return the outline of one note, as it is stored."""
-        return self.outlines[_OUTLINE_BYTES * place : _OUTLINE_BYTES * (place + 1)]
-
-    def words(self) -> list[list[str]]:
-        """Return the words of each note."""
-        return [line.decode().split() for line in self.lines.splitlines()]
+    def __iter__(self) -> Iterator[tuple[list[str], bytes, bytes]]:
+        """Yield words, seq and outline of each note, the latter two as they are stored."""
+        for at, line in enumerate(self.lines.splitlines()):
+            seq = self.seqs[_SEQ_BYTES * at :][:_SEQ_BYTES]
+            yield line.decode().split(), seq, self.outlines[_OUTLINE_BYTES * at :][:_OUTLINE_BYTES]
 
 
 _encode_waiting = msgspec.msgpack.Encoder().encode
@@ -267,32 +282,24 @@ class Words:
     def rarest(self, words: Collection[str], count: int) -> dict[str, Window]:
         """Return the newest postings of the `count` rarest of these words."""
         self.read(words)
-        tails = {word: self._with_waiting(word) for word in words}
-        newest = max((tail.newest for tail in tails.values()), default=0)
+        newest = max([self._tails[word].newest for word in words], default=0)
+        newest = max(newest, self._waiting.newest)
 
         def commonness(word: str) -> tuple[bool, float, str]:
-            tail = tails[word]
+            tail = self._tails[word]
+            postings = len(tail) + self._waiting.count(word)
             if not tail.sealed:
-                return (False, len(tail), word)
-            return (True, (PART_POSTINGS + len(tail)) / (newest + 1 - tail.sealed), word)
+                return (False, postings, word)
+            return (True, (PART_POSTINGS + postings) / (newest + 1 - tail.sealed), word)
 
-        rarest = sorted(tails, key=commonness)[:count]
-        return {word: self._window(word, tails[word]) for word in rarest}
+        rarest = sorted(words, key=commonness)[:count]
+        waiting = self._waiting.postings_of(rarest)
+        return {word: self._window(word, *waiting.get(word, _NOTHING)) for word in rarest}
 
-    def _with_waiting(self, word: str) -> Part:
-        """Return the newest part of a word as it will be when nothing waits, of any length."""
-        tail, waiting = self._tails[word], self._waiting
-        places = waiting.carrying(word)
-        if not places:
-            return tail
-        return Part(
-            tail.seqs + b"".join(map(waiting.seq_at, places)),
-            tail.outlines + b"".join(map(waiting.outline_at, places)),
-            tail.sealed,
-        )
-
-    def _window(self, word: str, tail: Part) -> Window:
-        seqs, outlines, sealed = tail.seqs, tail.outlines, tail.sealed
+    def _window(self, word: str, waiting_seqs: bytes, waiting_outlines: bytes) -> Window:
+        tail = self._tails[word]
+        seqs, outlines = tail.seqs + waiting_seqs, tail.outlines + waiting_outlines
+        sealed = tail.sealed
         while sealed and len(seqs) < NEWEST_POSTINGS * _SEQ_BYTES:
             for part in self._parts(word, sealed):
                 seqs, outlines, sealed = part.seqs + seqs, part.outlines + outlines, part.sealed
@@ -318,10 +325,11 @@ class Words:
     def all_seqs(self, word: str) -> list[int]:
         """Return every posting of one word, newest part first."""
         self.read([word])
-        parts = [self._with_waiting(word)]
+        parts = [self._tails[word]]
         while parts[-1].sealed:
             parts.extend(self._parts(word, parts[-1].sealed))
-        return [seq for part in parts for seq in numbers("I", part.seqs)]
+        waiting, _ = self._waiting.postings_of([word]).get(word, _NOTHING)
+        return [*numbers("I", waiting), *(seq for part in parts for seq in numbers("I", part.seqs))]
 
     def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
         """File a note under its words; `seq` must be above all seqs of the scope so far."""
@@ -332,11 +340,11 @@ class Words:
     def _merge(self) -> None:
         """File all that wait."""
         waiting, self._waiting = self._waiting, Waiting()
-        carried = waiting.words()
-        self.read({word for words in carried for word in words})
-        for place, words in enumerate(carried):
+        filings = list(waiting)
+        self.read({word for words, _, _ in filings for word in words})
+        for words, seq, outline in filings:
             for word in words:
-                self._append(word, waiting.seq_at(place), waiting.outline_at(place))
+                self._append(word, seq, outline)
             self._changed.update(words)
 
     def _append(self, word: str, seq: bytes, outline: bytes) -> None:
