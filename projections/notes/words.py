@@ -233,13 +233,16 @@ def waiting_of(stored: bytes) -> Waiting:
     Raises:
         DriftError: the value was changed by another hand.
     """
+    if not stored:
+        return Waiting()
     try:
-        waiting = _decode_waiting(stored) if stored else Waiting()
-    except msgspec.DecodeError as error:
+        waiting = _decode_waiting(stored)
+        waiting.lines.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DriftError("notes", f"the words that wait are damaged ({error})") from None
-    sizes = (len(waiting.seqs) // _SEQ_BYTES, len(waiting.outlines) // _OUTLINE_BYTES)
-    if {*sizes} != {waiting.lines.count(b"\n")}:
-        raise DriftError("notes", "the words that wait are damaged (of different lengths)")
+    count = waiting.lines.count(b"\n")
+    if (len(waiting.seqs), len(waiting.outlines)) != (count * _SEQ_BYTES, count * _OUTLINE_BYTES):
+        raise DriftError("notes", "the words that wait are damaged: their lengths differ")
     return waiting
 
 
