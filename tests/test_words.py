@@ -92,5 +92,6 @@ def test_most_writes_change_no_part() -> None:
             held.add({f"word{seq}", "tea", "green", "leaf"}, seq=seq, outline=0)
             stored = held.flush()
     writes = [change for change in changes if change.lstrip().startswith("INSERT")]
-    assert len(writes) == words.WAITING_POSTINGS // 4 + 3  # one merge, of each word's newest part
+    # All in one merge: the newest part of each word, and a full one of each common word.
+    assert len(writes) == words.WAITING_POSTINGS // 4 + 3 + 3
     assert Waiting() == waiting_of(stored)
