@@ -31,8 +31,10 @@ actions = st.lists(
 def test_words_hold_what_was_added_and_not_removed(
     taken: list[tuple[str, object]], waiting: int, part: int, newest: int
 ) -> None:
-    sizes = {"WAITING_POSTINGS": waiting, "PART_POSTINGS": part, "NEWEST_POSTINGS": newest}
-    with closing(sqlite3.connect(":memory:")) as db, patch.multiple(words, **sizes):
+    sizes = patch.multiple(
+        words, WAITING_POSTINGS=waiting, PART_POSTINGS=part, NEWEST_POSTINGS=newest
+    )
+    with closing(sqlite3.connect(":memory:")) as db, sizes:
         for statement in tables.ddl():
             db.execute(statement)
         held = Words(db, TABLE, 1, b"")
