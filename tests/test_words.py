@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from memlog.errors import DriftError
 from projections.notes import tables, words
-from projections.notes.words import Waiting, Words, numbers, outline_of, waiting_of
+from projections.notes.postings import numbers, outline_of
+from projections.notes.waiting import Waiting, waiting_of
+from projections.notes.words import Words
 
 TABLE = tables.SETS[0].words
 WORDS = ["tea", "te", "ea", "a", "kettle", "茶", "茶壶", "=0f", "é"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 import msgspec
 
 from memlog.text import byte_length
-from projections.digest.headline import Headline, plain
+from projections.digest.headline import plain
 
 COLUMNS = 80
 
@@ -32,48 +33,55 @@ class Index(msgspec.Struct, frozen=True):
     shown: int
 
 
-def index_part(notes: Sequence[Headline], *, space_bytes: int) -> Index:
+Title = tuple[str, str]
+"""The topic that a note is filed under, "" for none, and its line."""
+
+
+def index_part(titles: Iterable[Title], totals: Mapping[str, int], *, space_bytes: int) -> Index:
     """Return the index part: as many titles as fit, from the first note on, and pointers.
 
     Args:
-        notes: headlines, newest first.
+        titles: of all notes, newest first; no more are taken from it than fit, and one.
+        totals: number of notes of each topic, in the order of each topic's newest note.
         space_bytes: UTF-8 bytes for the blocks, a blank line before each, and for the line of the
             unlisted notes with its line break. At least enough for that line.
     """
-    totals = Counter(note.topic for note in notes)  # In the order of each topic's newest note.
+    count = sum(totals.values())
     entries = {topic: f"{_label(topic)} ({total})" for topic, total in totals.items()}
-    lines = _fitting(notes, totals, entries, space_bytes=space_bytes)
+    shown = _fitting(titles, totals, entries, count=count, space_bytes=space_bytes)
     filed: dict[str, list[str]] = {}
-    for note, line in zip(notes, lines, strict=False):
-        filed.setdefault(note.topic, []).append(line)
-    blocks = [_block(topic, titles, total=totals[topic]) for topic, titles in filed.items()]
+    for topic, line in shown:
+        filed.setdefault(topic, []).append(line)
+    blocks = [_block(topic, lines, total=totals[topic]) for topic, lines in filed.items()]
     others = [topic for topic in totals if topic not in filed]
     left_bytes = space_bytes - sum(2 + byte_length(block) for block in blocks)
-    left_bytes -= 2 + len(_OTHERS) + _unlisted_bytes(len(notes))
+    left_bytes -= 2 + len(_OTHERS) + _unlisted_bytes(count)
     listed = _listed([entries[topic] for topic in others], space_bytes=left_bytes)
     unlisted = [totals[topic] for topic in others[len(listed) :]]
-    return Index([*blocks, *_others_block(listed)], _unlisted_line(unlisted), len(lines))
+    return Index([*blocks, *_others_block(listed)], _unlisted_line(unlisted), len(shown))
 
 
 # --- Titles
 
 
 def _fitting(
-    notes: Sequence[Headline],
+    titles: Iterable[Title],
     totals: Mapping[str, int],
     entries: Mapping[str, str],
     *,
+    count: int,
     space_bytes: int,
-) -> list[str]:
-    """Return the lines of as many notes, from the first on, as fit together with the pointers."""
-    lines: list[str] = []
+) -> list[Title]:
+    """Return as many titles, from the first on, as fit together with the pointers."""
+    taken: list[Title] = []
     shown: Counter[str] = Counter()
     fitting = titles_bytes = more_bytes = 0
     others_bytes = sum(map(_entry_bytes, entries.values()))
-    for note in notes:
-        topic, total = note.topic, totals[note.topic]
-        lines.append(note.line())
-        titles_bytes += 1 + byte_length(lines[-1])
+    for title in titles:
+        topic, line = title
+        total = totals[topic]
+        taken.append(title)
+        titles_bytes += 1 + byte_length(line)
         shown[topic] += 1
         if shown[topic] == 1:
             titles_bytes += 2 + byte_length(_heading(topic))
@@ -83,10 +91,10 @@ def _fitting(
             more_bytes -= _more_bytes(topic, total)
         if titles_bytes > space_bytes:
             break
-        kept_bytes = _kept_bytes(others_bytes, len(notes), space_bytes=space_bytes)
+        kept_bytes = _kept_bytes(others_bytes, count, space_bytes=space_bytes)
         if titles_bytes + more_bytes + kept_bytes <= space_bytes:
-            fitting = len(lines)
-    return lines[:fitting]
+            fitting = len(taken)
+    return taken[:fitting]
 
 
 def _kept_bytes(others_bytes: int, note_count: int, *, space_bytes: int) -> int:
@@ -118,6 +126,7 @@ def _more_bytes(topic: str, total: int) -> int:
     return 1 + byte_length(_more(topic, total))
 
 
+@lru_cache(maxsize=4096)
 def _label(topic: str) -> str:
     return plain(topic) if topic else "no topic"  # No topic holds a space.
 

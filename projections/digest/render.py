@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from memlog.defuse import STANDING_LINE
 from memlog.note import Note
 from memlog.text import byte_length
 from projections.digest.headline import Headline, recency
-from projections.digest.index import index_part
+from projections.digest.index import Title, index_part
 from projections.digest.pins import Pins, pinned_part
 
 RENDER_VERSION = f"1/{unicodedata.unidata_version}"
@@ -62,15 +63,39 @@ def render(
         budget_tokens: size in tokens of 4 UTF-8 bytes; at least 200 are used.
         pinned_body_bytes: where a pinned body is cut, in UTF-8 bytes.
     """
+    newest_first = sorted(notes, key=recency, reverse=True)
+    return assembled(
+        ((note.topic, note.line()) for note in newest_first),
+        Counter(note.topic for note in newest_first),
+        pins_of(pinned, budget_tokens=budget_tokens, pinned_body_bytes=pinned_body_bytes),
+        live_count=live_count,
+        budget_tokens=budget_tokens,
+    )
+
+
+def assembled(
+    titles: Iterable[Title],
+    totals: Mapping[str, int],
+    pins: Pins,
+    *,
+    live_count: int,
+    budget_tokens: int,
+) -> str:
+    """Return the section from its parts, for whoever keeps those from one moment to the next.
+
+    Args:
+        titles: as for `index_part`, of the notes that are not pinned.
+        totals: as for `index_part`.
+        pins: the pinned part, of these settings.
+        live_count: as for `render`.
+        budget_tokens: as for `render`.
+    """
     if not live_count:
         return _EMPTY
-    pins = _pins(pinned, budget_tokens=budget_tokens, pinned_body_bytes=pinned_body_bytes)
     head = _GAP.join(filter(None, [f"{STANDING_LINE}\n{_GUIDE}", pins.text]))
     closing_bytes = len(_GAP + _closing(shown=live_count - 1, live=live_count))
-    index = index_part(
-        sorted(notes, key=recency, reverse=True),
-        space_bytes=_budget_bytes(budget_tokens) - byte_length(head) - closing_bytes,
-    )
+    space_bytes = _budget_bytes(budget_tokens) - byte_length(head) - closing_bytes
+    index = index_part(titles, totals, space_bytes=space_bytes)
     closing = _closing(shown=len(pins.slugs) + index.shown, live=live_count)
     return _GAP.join([head, *index.blocks, "\n".join(filter(None, [index.unlisted, closing]))])
 
@@ -79,10 +104,11 @@ def shown_pins(
     pinned: Iterable[Note], *, budget_tokens: int, pinned_body_bytes: int
 ) -> tuple[str, ...]:
     """Return the slugs of the pinned notes that the section has room for, newest first."""
-    return _pins(pinned, budget_tokens=budget_tokens, pinned_body_bytes=pinned_body_bytes).slugs
+    return pins_of(pinned, budget_tokens=budget_tokens, pinned_body_bytes=pinned_body_bytes).slugs
 
 
-def _pins(pinned: Iterable[Note], *, budget_tokens: int, pinned_body_bytes: int) -> Pins:
+def pins_of(pinned: Iterable[Note], *, budget_tokens: int, pinned_body_bytes: int) -> Pins:
+    """Return the pinned part of a section; arguments as for `render`."""
     space_bytes = _budget_bytes(budget_tokens) // 2 - len(_GAP)
     return pinned_part(pinned, space_bytes=space_bytes, body_bytes_max=pinned_body_bytes)
 

@@ -22,7 +22,7 @@ from operator import or_
 from memlog import text
 from memlog.note import Similar
 from projections.notes.lanes import BYTE_MAX, LANE_BYTES, at_least, shared_bits
-from projections.notes.words import OUTLINE_BITS, Window, bit_of
+from projections.notes.postings import OUTLINE_BITS, Window, bit_of
 
 SIMILAR_MAX = 5
 _READ_AT_ONCE = 8

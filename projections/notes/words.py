@@ -1,14 +1,12 @@
 """Which live notes carry a word: the postings by which a write finds similar notes.
 
-A posting is a note's `updated_seq` and the outline of its words: their number, and a bit for each,
-from which a bound on the similarity follows without reading the note. Those of one word lie in
-parts of at most 75, in the order of `updated_seq`, so that a change rewrites one small row a word
-however common the word is: part 0 is the newest and grows; a full one is sealed under the first seq
-that it holds. `sealed` in part 0 is the key of the sealed part before it, 0 when there is none.
+The postings of one word (`projections.notes.postings`) lie in parts of at most 75, in the order of
+`updated_seq`, so that a change rewrites one small row a word however common the word is: part 0 is
+the newest and grows; a full one is sealed under the first seq that it holds. `sealed` in part 0 is
+the key of the sealed part before it, 0 when there is none.
 
-The notes that came last wait in an auxiliary index (Manning, Raghavan, Schuetze, "Introduction to
-Information Retrieval", 4.5): one value in the scope's row, merged into the parts when it holds 512
-postings. So most writes change one row instead of one for each word.
+The notes that came last wait (`projections.notes.waiting`) until they have 512 postings, and are
+then filed all at once. So most writes change one row instead of one for each word.
 
 Beside its words a note is filed under a mark of its whole content (`=` and a hash), which finds the
 note that an identical write without a slug repeats.
@@ -17,28 +15,17 @@ note that an identical write without a slug repeats.
 from __future__ import annotations
 
 import hashlib
-import sys
-import zlib
-from array import array
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import accumulate
-from typing import Any, Literal, Protocol
-
-import msgspec
+from typing import Any, Protocol
 
 from memlog.codec import canonical_json
-from memlog.errors import DriftError
 from memlog.requests import Content
+from projections.notes.postings import OUTLINE_BYTES, SEQ_BYTES, Part, Window, numbers
+from projections.notes.waiting import Waiting, stored_form, waiting_of
 
-OUTLINE_BITS = 56
 PART_POSTINGS = 75  # A row of 12 bytes each still fits into its page.
 NEWEST_POSTINGS = 200
 WAITING_POSTINGS = 512
-_SEQ_BYTES = 4
-_OUTLINE_BYTES = 8
-_SIZE_MAX = 0xFF
 _TAIL = 0
 _NOTHING = (b"", b"")
 
@@ -66,184 +53,9 @@ class Executor(Protocol):
         """Run one statement for each row."""
 
 
-class Part(msgspec.Struct):
-    """Some postings of one word, oldest first, as they are stored.
-
-    Attributes:
-        seqs: the `updated_seq` of each note, 4 bytes little-endian.
-        outlines: the outline of each note, 8 bytes little-endian.
-        sealed: key of the part before this one, 0 when there is none.
-    """
-
-    seqs: bytes = b""
-    outlines: bytes = b""
-    sealed: int = 0
-
-    def __len__(self) -> int:
-        """Return the number of postings."""
-        return len(self.seqs) // _SEQ_BYTES
-
-    def seq_at(self, index: int) -> int:
-        """Return the seq of one posting."""
-        return int.from_bytes(self.seqs[_SEQ_BYTES * index :][:_SEQ_BYTES], "little")
-
-    @property
-    def newest(self) -> int:
-        """The seq of the newest posting, 0 when there is none."""
-        return int.from_bytes(self.seqs[-_SEQ_BYTES:], "little")
-
-    def without_seq(self, seq: int) -> Part:
-        """Return the part without the posting of a seq, which it must hold."""
-        at = numbers("I", self.seqs).index(seq)
-        seqs = _without(self.seqs, at, _SEQ_BYTES)
-        return Part(seqs, _without(self.outlines, at, _OUTLINE_BYTES), self.sealed)
-
-
-def _without(items: bytes, at: int, size: int) -> bytes:
-    return items[: size * at] + items[size * (at + 1) :]
-
-
-def numbers(code: Literal["I", "Q"], little_endian: bytes) -> array[int]:
-    """Return stored numbers as an array of unsigned 4-byte (`I`) or 8-byte (`Q`) integers."""
-    found = array(code, little_endian)
-    if sys.byteorder == "big":
-        found.byteswap()
-    return found
-
-
-@lru_cache(maxsize=4096)
-def bit_of(word: str) -> int:
-    """Return the bit of a word, one of 56."""
-    return 1 << zlib.crc32(word.encode()) % OUTLINE_BITS
-
-
-def outline_of(words: Iterable[str]) -> int:
-    """Return the outline of a set of words: their number (at most 255) above 56 bits.
-
-    Each word sets one of the bits, so a shared word is a shared bit.
-    """
-    bits = size = 0
-    for word in words:
-        bits |= bit_of(word)
-        size += 1
-    return min(size, _SIZE_MAX) << OUTLINE_BITS | bits
-
-
 def content_mark(content: Content) -> str:
     """Return the word under which a note is filed for its whole content."""
     return f"={hashlib.sha256(canonical_json(content)).hexdigest()[:32]}"
-
-
-class Window(msgspec.Struct, frozen=True):
-    """The newest postings of one word, at most 200.
-
-    Attributes:
-        seqs: oldest first.
-        outlines: the outline of each of these notes, 8 bytes little-endian.
-        whole: whether these are all postings of the word.
-    """
-
-    seqs: array[int]
-    outlines: bytes
-    whole: bool
-
-    def outline_at(self, index: int) -> int:
-        """Return the outline of one note."""
-        return int.from_bytes(self.outlines[_OUTLINE_BYTES * index :][:_OUTLINE_BYTES], "little")
-
-
-class Waiting(msgspec.Struct, array_like=True):
-    """Notes that wait to be filed under their words, oldest first.
-
-    Attributes:
-        seqs: the `updated_seq` of each note, 4 bytes little-endian.
-        outlines: the outline of each note, 8 bytes little-endian.
-        lines: for each note a line of its words, each after a space, and a space at the end.
-    """
-
-    seqs: bytes = b""
-    outlines: bytes = b""
-    lines: bytes = b""
-
-    @property
-    def postings(self) -> int:
-        """Number of words of all these notes."""
-        return self.lines.count(b" ") - self.lines.count(b"\n")
-
-    def add(self, words: Iterable[str], *, seq: int, outline: int) -> None:
-        """Let one more note wait."""
-        self.seqs += seq.to_bytes(_SEQ_BYTES, "little")
-        self.outlines += outline.to_bytes(_OUTLINE_BYTES, "little")
-        self.lines += b"".join([b" %b" % word.encode() for word in sorted(words)]) + b" \n"
-
-    def remove(self, seq: int) -> bool:
-        """Let a note wait no longer; False when it does not wait."""
-        seqs = numbers("I", self.seqs)
-        if seq not in seqs:
-            return False
-        at = seqs.index(seq)
-        self.seqs = _without(self.seqs, at, _SEQ_BYTES)
-        self.outlines = _without(self.outlines, at, _OUTLINE_BYTES)
-        lines = self.lines.splitlines(keepends=True)
-        self.lines = b"".join(lines[:at] + lines[at + 1 :])
-        return True
-
-    def count(self, word: str) -> int:
-        """Return how many of these notes carry a word."""
-        return self.lines.count(b" %b " % word.encode())
-
-    def postings_of(self, words: Iterable[str]) -> dict[str, tuple[bytes, bytes]]:
-        """Return for each word that is carried seqs and outlines of its notes, oldest first."""
-        found = {}
-        ends = [*accumulate(map(len, self.lines.splitlines(keepends=True)))]
-        for word in words:
-            places = [bisect_right(ends, start) for start in self._starts(word)]
-            if places:
-                seqs = [self.seqs[_SEQ_BYTES * at :][:_SEQ_BYTES] for at in places]
-                outlines = [self.outlines[_OUTLINE_BYTES * at :][:_OUTLINE_BYTES] for at in places]
-                found[word] = (b"".join(seqs), b"".join(outlines))
-        return found
-
-    def _starts(self, word: str) -> Iterator[int]:
-        needle = b" %b " % word.encode()
-        start = self.lines.find(needle)
-        while start >= 0:
-            yield start
-            start = self.lines.find(needle, start + 1)
-
-    @property
-    def newest(self) -> int:
-        """The seq of the newest of these notes, 0 when there is none."""
-        return int.from_bytes(self.seqs[-_SEQ_BYTES:], "little")
-
-    def __iter__(self) -> Iterator[tuple[list[str], bytes, bytes]]:
-        """Yield words, seq and outline of each note, the latter two as they are stored."""
-        for at, line in enumerate(self.lines.splitlines()):
-            seq = self.seqs[_SEQ_BYTES * at :][:_SEQ_BYTES]
-            yield line.decode().split(), seq, self.outlines[_OUTLINE_BYTES * at :][:_OUTLINE_BYTES]
-
-
-_encode_waiting = msgspec.msgpack.Encoder().encode
-_decode_waiting = msgspec.msgpack.Decoder(Waiting).decode
-
-
-def waiting_of(stored: bytes) -> Waiting:
-    """Return the notes that wait from how they are stored.
-
-    Raises:
-        DriftError: the value was changed by another hand.
-    """
-    if not stored:
-        return Waiting()
-    try:
-        waiting = _decode_waiting(stored)
-        waiting.lines.decode()
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DriftError("notes", f"the words that wait are damaged ({error})") from None
-    count = waiting.lines.count(b"\n")
-    if (len(waiting.seqs), len(waiting.outlines)) != (count * _SEQ_BYTES, count * _OUTLINE_BYTES):
-        raise DriftError("notes", "the words that wait are damaged: their lengths differ")
-    return waiting
 
 
 class Words:
@@ -303,13 +115,13 @@ class Words:
         tail = self._tails[word]
         seqs, outlines = tail.seqs + waiting_seqs, tail.outlines + waiting_outlines
         sealed = tail.sealed
-        while sealed and len(seqs) < NEWEST_POSTINGS * _SEQ_BYTES:
+        while sealed and len(seqs) < NEWEST_POSTINGS * SEQ_BYTES:
             for part in self._parts(word, sealed):
                 seqs, outlines, sealed = part.seqs + seqs, part.outlines + outlines, part.sealed
-        whole = not sealed and len(seqs) <= NEWEST_POSTINGS * _SEQ_BYTES
+        whole = not sealed and len(seqs) <= NEWEST_POSTINGS * SEQ_BYTES
         return Window(
-            seqs=numbers("I", seqs[-NEWEST_POSTINGS * _SEQ_BYTES :]),
-            outlines=outlines[-NEWEST_POSTINGS * _OUTLINE_BYTES :],
+            seqs=numbers("I", seqs[-NEWEST_POSTINGS * SEQ_BYTES :]),
+            outlines=outlines[-NEWEST_POSTINGS * OUTLINE_BYTES :],
             whole=whole,
         )
 
@@ -377,7 +189,7 @@ class Words:
         """Store the newest parts that changed; return what waits, to be stored with the scope."""
         self._put([self._row(word, _TAIL, self._tails[word]) for word in sorted(self._changed)])
         self._changed.clear()
-        return _encode_waiting(self._waiting) if self._waiting.seqs else b""
+        return stored_form(self._waiting)
 
     def _sealed_with(self, word: str, seq: int) -> tuple[int, Part]:
         row = self._cursor.execute(

@@ -19,9 +19,10 @@ from memlog.events import (
 from memlog.note import Link, Note, why_untrusted
 from projections.notes import rows
 from projections.notes.fold import subject
+from projections.notes.postings import outline_of
 from projections.notes.reader import Reader
 from projections.notes.tables import Names
-from projections.notes.words import Executor, content_mark, outline_of
+from projections.notes.words import Executor, content_mark
 
 _replace = msgspec.structs.replace
 
