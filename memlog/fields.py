@@ -61,7 +61,8 @@ def string(field: str, value: object) -> str:
 
 def prose(field: str, value: object, *, bytes_max: int) -> str:
     """Return text with a visible character, of limited size."""
-    prose = sized(field, string(field, value), bytes_max=bytes_max, advice="split the note")
+    advice = "split the note" if field == "body" else "shorten it"
+    prose = sized(field, string(field, value), bytes_max=bytes_max, advice=advice)
     if not prose.strip():
         raise InvalidRequestError(field, value, "give at least one visible character")
     return prose

@@ -188,7 +188,9 @@ def _agent_cfg(context: Context) -> Mapping[str, Any]:
 
 def _key(memory: Memory, conversation_id: str | None, entries: Sequence[Any]) -> str:
     """Return a name for a compaction: the same for the same entries of the same conversation."""
-    return keyed_hash(memory, conversation_id or "", repr(entries))
+    from memlog.harvest.entries import canonical
+
+    return keyed_hash(memory, conversation_id or "", canonical(entries))
 
 
 def _opaque(agent_cfg: Mapping[str, Any], name: str) -> str | None:

@@ -174,15 +174,23 @@ def words(title: str, topics: Iterable[str]) -> frozenset[str]:
     Folded runs of letters, marks and digits; runs of Han, kana and Hangul as character bigrams (a
     single character stays whole). Independent of any search engine.
     """
+    return _words_again(" ".join((title, *topics)))
+
+
+def words_once(title: str, topics: Iterable[str]) -> frozenset[str]:
+    """Return `words`, for whoever goes through many notes and asks for each once."""
     return _words_in(" ".join((title, *topics)))
 
 
-@lru_cache(maxsize=1024)  # A write asks for its own words thrice, and for those of its likes.
 def _words_in(text: str) -> frozenset[str]:
     folded = fold(text)
     if folded.isascii():
         return frozenset(_ASCII_WORDS.findall(folded))
     return frozenset(_words_of(folded))
+
+
+# A write asks for its own words thrice, and for those of its likes.
+_words_again = lru_cache(maxsize=1024)(_words_in)
 
 
 def _words_of(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 
 from memlog import decide
@@ -17,6 +17,7 @@ from memlog.note import Link, Note
 from memlog.requests import AnyRequest, Origin, Write
 from memlog.step import Step
 from projections.notes.fold import Remembered
+from projections.notes.reader import Reader
 
 _KEYED_CHARACTERS = 32
 
@@ -68,45 +69,39 @@ class Together:
 
         Costs a range of the primary key; ids that start alike are few.
         """
-        tables = self._step.tables
-        rows = tables.cursor.execute(
-            f"SELECT request_id FROM {tables.names.requests} "  # noqa: S608  # a table of ours
-            "WHERE scope = ? AND request_id >= ? AND request_id < ? ORDER BY position",
-            (tables.scope_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)),
-        ).fetchall()
-        if not rows:
+        ids = ids_under(self._step.tables, prefix)
+        if not ids:
             return None
-        last: str = rows[-1][0]
-        found = tables.remembered(last)
+        found = self._step.tables.remembered(ids[-1])
         assert found is not None, "it was read in this very transaction"
-        return found, last, len(rows)
+        return found, ids[-1], len(ids)
 
 
-class _TakeBackError(Exception):
-    """Ends a transaction of which nothing is to stay."""
+def ids_under(tables: Reader, prefix: str) -> list[str]:
+    """Return the request ids of a scope that start so, in the order in which they came."""
+    rows = tables.cursor.execute(
+        f"SELECT request_id FROM {tables.names.requests} "  # noqa: S608  # a table of ours
+        "WHERE scope = ? AND request_id >= ? AND request_id < ? ORDER BY position",
+        (tables.scope_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)),
+    )
+    return [row[0] for row in rows.fetchall()]
 
 
 @contextmanager
-def together(memory: Memory, *, keep: bool = True) -> Iterator[Together]:
+def together(memory: Memory) -> Iterator[Together]:
     """Open one transaction on a scope: what it did is committed when the block ends.
 
     Nothing stays when the block raises. A caller that refuses one request and goes on must have
     asked first, since a refused request leaves nothing behind.
 
-    Args:
-        memory: the notes.
-        keep: False takes everything back at the end, for a dry run.
-
     Raises:
         RetryError, DamageError, ReadOnlyError: as for `Memory.write`.
     """
     store, ids, guard = memory._store, memory._ids, memory._guard  # noqa: SLF001  # an edge of ours
-    with suppress(_TakeBackError), store.transaction() as transaction:
+    with store.transaction() as transaction:
         step = Step(transaction, memory.scope.stream, ids, guard)
         yield Together(step)
         step.finish()
-        if not keep:
-            raise _TakeBackError
 
 
 def keyed_hash(memory: Memory, *parts: str) -> str:

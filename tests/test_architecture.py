@@ -24,6 +24,7 @@ CORE = _memlog(
     "text",
     "note",
     "events",
+    "wellformed",
     "codec",
     "fields",
     "requests",
@@ -45,7 +46,8 @@ IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog.text": _memlog("errors"),
     "memlog.note": _memlog("errors", "text"),
     "memlog.events": _memlog("note"),
-    "memlog.codec": _memlog("errors", "text", "note", "events"),
+    "memlog.wellformed": _memlog("errors", "text", "note", "events"),  # the values of an event
+    "memlog.codec": _memlog("errors", "text", "note", "events", "wellformed"),
     "memlog.fields": _memlog("errors", "text", "note"),  # the values of a request
     "memlog.requests": _memlog("errors", "text", "note", "fields"),  # what a caller may ask
     "memlog.decide": _memlog("errors", "text", "note", "events", "requests"),

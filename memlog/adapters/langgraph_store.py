@@ -53,7 +53,7 @@ from memlog.errors import InvalidRequestError
 from memlog.fields import TITLE_BYTES_MAX, TOPIC_CHARACTERS_MAX, TOPICS_MAX
 from memlog.note import Note
 from memlog.requests import Origin
-from memlog.text import byte_length, normalize_topics
+from memlog.text import byte_length, has_lone_surrogate, normalize_topics
 from memlog.together import Together, together
 
 if TYPE_CHECKING:
@@ -192,8 +192,15 @@ class NoteStore(BaseStore):
 
 
 def _name(namespace: Namespace, key: str) -> str:
-    """Return the one name of an item, from which its slug follows."""
-    return _json([*namespace, key])
+    """Return the one name of an item, from which its slug follows.
+
+    Raises:
+        InvalidRequestError: it is no valid Unicode.
+    """
+    name = _json([*namespace, key])
+    if has_lone_surrogate(name):
+        raise InvalidRequestError("key", name, "give valid Unicode, without lone surrogates")
+    return name
 
 
 def _json(value: object) -> str:

@@ -20,14 +20,13 @@ from memlog.cli.terminal import visible
 from memlog.cli.words import counted, scope_name
 from memlog.errors import StoreNotFoundError
 from memlog.exchange.items import FileRefusedError, Report, Told
-from memlog.exchange.logfile import LOG_FORMAT, SCOPE_FORMAT, format_of
+from memlog.exchange.logfile import FIRST_LINE_BYTES, LOG_FORMAT, SCOPE_FORMAT, format_of
 from memlog.log import Log, default_path
 from memlog.note import Scope
 from memlog.proof import FormatError, VerifierKey, parse_vkey
 
 _EXPORT_FORMATS = ("log", "markdown")
 _SHOWN_MAX = 20
-_FIRST_LINE_BYTES = 4_096
 _MANY_FILES = 100
 _NO_SUCH = "there is nothing at this place"
 
@@ -179,7 +178,7 @@ def import_(
     if not path.exists():
         sentence = f"{path}: {_NO_SUCH}"
         raise UsageError(sentence)
-    kind = None if path.is_dir() else _kind(path)
+    kind = _kind(path) if path.is_file() else None
     if kind == LOG_FORMAT:
         if as_notes or dry_run:
             sentence = "--as-notes and --dry-run are for notes, and this file is a log"
@@ -223,7 +222,7 @@ def _keys(texts: list[str] | tuple[str, ...]) -> list[VerifierKey]:
 
 def _kind(path: Path) -> str | None:
     with path.open("rb") as opened:
-        return format_of(opened.readline(_FIRST_LINE_BYTES))
+        return format_of(opened.readline(FIRST_LINE_BYTES))
 
 
 def _import_log(asked: Session, path: Path, keys: list[VerifierKey]) -> None:
@@ -245,13 +244,15 @@ def _import_log(asked: Session, path: Path, keys: list[VerifierKey]) -> None:
 
 @contextmanager
 def _scope_for_import(asked: Session, *, dry_run: bool) -> Iterator[tuple[Log, Scope]]:
-    """Open the log for writing; a dry run makes none."""
+    """Open the log; a dry run only reads it, and makes none."""
     whose = asked.scope()
     with ExitStack() as stack:
         try:
-            log = stack.enter_context(asked.log_for_writing(create=not dry_run))
+            opened = asked.log_for_reading() if dry_run else asked.log_for_writing(create=True)
+            log = stack.enter_context(opened)
         except StoreNotFoundError:
-            log = stack.enter_context(memlog.open(":memory:"))
+            log = memlog.open(":memory:", settings=memlog.from_env(os.environ))
+            stack.enter_context(log)
         if log.position() == 0 and not dry_run:
             output.notice(f"a new log: {log.target}")
         yield log, whose

@@ -26,6 +26,7 @@ from memlog.errors import InvalidRequestError, RuleError, format_error
 from memlog.exchange import splitting
 from memlog.exchange.items import Item, Kind
 from memlog.exchange.portable import portable
+from memlog.exchange.rehearsal import Rehearsal
 from memlog.memory import Memory
 from memlog.note import Link, Note
 from memlog.requests import Origin, Write
@@ -131,9 +132,9 @@ def _write(item: Item, options: Options, *, slug: str | None, pinned: bool) -> W
 
 
 class Applier:
-    """Writes items and links of one import within one open transaction."""
+    """Writes items and links of one import within one open transaction, or rehearses that."""
 
-    def __init__(self, memory: Memory, open_: Together, options: Options) -> None:
+    def __init__(self, memory: Memory, open_: Together | Rehearsal, options: Options) -> None:
         self._memory, self._open, self._options = memory, open_, options
 
     # --- Items

@@ -8,11 +8,43 @@ first by path.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from memlog.exchange.items import Item, Parsed
 from memlog.text import fold
+
+_ANYWHERE = ""
+
+
+class _Place(NamedTuple):
+    """A note of some name; the first of two is the nearer one, seen from another folder."""
+
+    depth: int
+    path: str
+    identity: str
+
+
+class _Places:
+    """The notes of one name: the nearest one of each folder, and of all."""
+
+    def __init__(self) -> None:
+        self._nearest: dict[str, _Place] = {}
+        self.identity: str | None = None
+        self.several = False
+
+    def add(self, place: _Place, folder: str) -> None:
+        self.several |= self.identity not in (None, place.identity)
+        self.identity = place.identity
+        for each in (folder, _ANYWHERE):
+            known = self._nearest.get(each)
+            if known is None or place[:2] < known[:2]:
+                self._nearest[each] = place
+
+    def nearest(self, folder: str) -> str:
+        return (self._nearest.get(folder) or self._nearest[_ANYWHERE]).identity
 
 
 class Finder:
@@ -20,20 +52,20 @@ class Finder:
 
     def __init__(self) -> None:
         self._by_path: dict[str, str] = {}
-        self._by_name: dict[str, list[tuple[str, str]]] = {}
-        self._by_fold: dict[str, list[tuple[str, str]]] = {}
+        self._by_name: defaultdict[str, _Places] = defaultdict(_Places)
+        self._by_fold: defaultdict[str, _Places] = defaultdict(_Places)
 
     def add(self, parsed: Parsed) -> None:
         """Take in the items of one file."""
+        path = PurePosixPath(f"/{parsed.file}")
+        folder, depth = str(path.parent), len(path.parts)
         for item in parsed.items:
-            path = f"/{parsed.file}"
             if len(parsed.items) == 1:
-                self._by_path[path] = item.identity
+                self._by_path[str(path)] = item.identity
+            place = _Place(depth, str(path), item.identity)
             for name in _names(item, parsed.file):
-                for index, key in ((self._by_name, name), (self._by_fold, fold(name))):
-                    places = index.setdefault(key, [])
-                    if (path, item.identity) not in places:
-                        places.append((path, item.identity))
+                self._by_name[name].add(place, folder)
+                self._by_fold[fold(name)].add(place, folder)
 
     def find(self, name: str, *, file: str) -> tuple[str | None, bool]:
         """Return the identity that a name stands for in a file, and whether there were several."""
@@ -45,10 +77,11 @@ class Finder:
         bare = name.removesuffix(".md").removeprefix("./")
         lookups = [(self._by_name, name), (self._by_name, bare)]
         lookups += [(self._by_fold, fold(name)), (self._by_fold, fold(bare))]
+        folder = str(PurePosixPath(f"/{file}").parent)
         for index, key in lookups:
             places = index.get(key)
-            if places:
-                return _nearest(places, file), len({identity for _, identity in places}) > 1
+            if places is not None:
+                return places.nearest(folder), places.several
         return None, False
 
 
@@ -57,13 +90,3 @@ def _names(item: Item, file: str) -> Iterable[str]:
     without = PurePosixPath(file).with_suffix("")
     for start in range(1, len(without.parts)):
         yield "/".join(without.parts[start:])
-
-
-def _nearest(places: list[tuple[str, str]], file: str) -> str:
-    folder = PurePosixPath(f"/{file}").parent
-
-    def distance(place: tuple[str, str]) -> tuple[bool, int, str]:
-        path = PurePosixPath(place[0])
-        return path.parent != folder, len(path.parts), place[0]
-
-    return min(places, key=distance)[1]

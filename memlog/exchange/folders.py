@@ -20,6 +20,7 @@ from memlog.exchange.items import FileRefusedError, Told
 FILE_BYTES_MAX = 64 * 1024 * 1024
 DEPTH_MAX = 64
 OTHER_KIND = "it is of a kind that is not read; see --format"
+_IN_HIDDEN = "it lies in a hidden folder; name it itself to read it"
 _PIECE_BYTES = 1 << 20
 _KEPT_HIDDEN = (".claude", "memory")  # Where Claude Code keeps a project's memories.
 
@@ -45,7 +46,7 @@ def read_file(path: Path) -> Content:
         FileRefusedError: it is no text of UTF-8, or too large.
         OSError: it cannot be read.
     """
-    resolved = path.resolve(strict=True)
+    resolved = Path(os.path.realpath(path, strict=True))
     descriptor = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     return _content(descriptor, file=resolved.name, identity=str(resolved))
 
@@ -66,7 +67,7 @@ def walk(folder: Path, *, wanted: Wanted) -> Iterator[Found]:
         OSError: the folder itself cannot be read.
         InvalidRequestError: its name is not UTF-8.
     """
-    root = folder.resolve(strict=True)
+    root = Path(os.path.realpath(folder, strict=True))
     if not _is_utf8(str(root)):
         raise InvalidRequestError("path", str(root), "its name is not UTF-8; rename it")
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
@@ -91,8 +92,10 @@ def _walk(descriptor: int, place: _Place, wanted: Wanted, *, only: str | None) -
     """Walk an open folder, and close it; `only` is the one entry that is looked at."""
     try:
         for name in sorted(os.listdir(descriptor)):
-            if only is None or name == only:
+            if only in (None, name):
                 yield from _entry(descriptor, name, place.below(name), wanted)
+            else:
+                yield Told(file=_shown(place.below(name).file), line=0, reason=_IN_HIDDEN)
     finally:
         os.close(descriptor)
 
@@ -100,8 +103,7 @@ def _walk(descriptor: int, place: _Place, wanted: Wanted, *, only: str | None) -
 def _entry(folder: int, name: str, place: _Place, wanted: Wanted) -> Iterator[Found]:
     file = place.file
     if not _is_utf8(name):
-        shown = file.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        yield FileRefusedError(shown, 0, "its name is not UTF-8; rename it")
+        yield FileRefusedError(_shown(file), 0, "its name is not UTF-8; rename it")
         return
     try:
         kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -172,6 +174,10 @@ def decoded(raw: bytes, *, file: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise FileRefusedError(file, line, "it holds a NUL character; it is no text")
     return text
+
+
+def _shown(file: str) -> str:
+    return file.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _is_utf8(name: str) -> bool:

@@ -68,9 +68,10 @@ def _parsed(yaml_text: str, *, file: str) -> dict[str, Any] | None:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = 2 if mark is None else mark.line + 2  # Counted from 0, and below the first `---`.
+        # Below the first `---`; counted here, since YAML takes U+2028 and the like for line ends.
+        line = 2 if mark is None else yaml_text.count("\n", 0, mark.index) + 2
         problem = error.problem or error.context or "it is no YAML"
-        raise FileRefusedError(file, line, f"its front matter is no YAML: {problem}") from None
+        raise FileRefusedError(file, line, f"its front matter cannot be read: {problem}") from None
     except yaml.reader.ReaderError as error:
         line = yaml_text.count("\n", 0, error.position) + 2
         detail = f"its front matter holds the character U+{error.character:04X}"

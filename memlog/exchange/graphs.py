@@ -13,6 +13,7 @@ there stays with the one that is, in `extra`; those between two that are not the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
@@ -98,8 +99,8 @@ class _Reading:
         elif _first(value, _TEXTS):
             self._texts.append(record)
         else:
-            keys = ", ".join(sorted(value)[:6])
-            reason = f"it is no entity, relation or text that is understood (it has {keys!a})"
+            keys = ascii(", ".join(sorted(value)[:6])) if value else "nothing"
+            reason = f"it is no entity, relation or text that is understood (it has {keys})"
             self._refused.append(self._told(record.line, reason))
 
     def _told(self, line: int, reason: str) -> Told:
@@ -154,7 +155,8 @@ class _Reading:
     def parsed(self) -> Parsed:
         """Return what all records give together."""
         references = [self._reference(each) for each in self._relations]
-        kinds = [record.fields.get("type") for record in self._texts]
+        named = (record.fields.get("type") for record in self._texts)
+        kinds = Counter(kind for kind in named if isinstance(kind, str))
         items = [
             *(self._entity_item(each) for each in self._entities.values()),
             *(self._text_item(each, kinds) for each in self._texts),
@@ -247,7 +249,7 @@ class _Reading:
             extra=extra.strings,
         )
 
-    def _text_item(self, record: Record, kinds: Sequence[object]) -> Item:
+    def _text_item(self, record: Record, kinds: Counter[str]) -> Item:
         rest, remark = dict(record.fields), self._remark(record.line)
         extra = Extra(remark)
         text = placing.clean(str(rest.pop(_first(rest, _TEXTS) or "")))
@@ -255,7 +257,7 @@ class _Reading:
         kind = rest.pop("type", None)
         named = _first(rest, _TITLES)
         given = str(rest.pop(named)) if named else None
-        if given is None and isinstance(kind, str) and kinds.count(kind) == 1:
+        if given is None and isinstance(kind, str) and kinds[kind] == 1:
             given = kind
         title = placing.title(placing.clean(given or placing.first_words(text)), extra, remark)
         topics = placing.topics([kind] if isinstance(kind, str) else [], extra, remark)

@@ -22,9 +22,10 @@ from memlog.exchange.applying import Applier, Became, Long, Options, Refusal, pr
 from memlog.exchange.finding import Finder
 from memlog.exchange.folders import Content
 from memlog.exchange.items import FileRefusedError, Item, Parsed, Reference, Report, Told
+from memlog.exchange.rehearsal import Rehearsal, rehearsal
 from memlog.memory import Memory
 from memlog.note import Link
-from memlog.together import Together, together
+from memlog.together import together
 
 Format = Literal["auto", "markdown", "mcp", "mem0", "text"]
 FORMATS: tuple[Format, ...] = ("auto", "markdown", "mcp", "mem0", "text")
@@ -56,7 +57,8 @@ def import_notes(
         long: split bodies over the limit into linked notes, or refuse them.
         keep_pins: pin what memlog's own Markdown files say was pinned.
         actor: opaque id of who asks; stays in the log for ever.
-        dry_run: write nothing, tell what would be done; keeps other writers waiting meanwhile.
+        dry_run: write nothing, tell what would be done; takes no lock, and a log that is open for
+            reading only will do.
         progress: see `Progress`.
 
     Returns:
@@ -132,8 +134,8 @@ def _parsed(found: folders.Found, format_: Format) -> Parsed | FileRefusedError 
     if not isinstance(found, Content):
         return found
     parser = _parser(found.file, format_)
-    if parser is None:
-        return Told(file=found.file, line=0, reason=folders.OTHER_KIND)
+    if parser is None:  # It was named itself: a folder's are not read at all.
+        return FileRefusedError(found.file, 0, folders.OTHER_KIND)
     try:
         return parser(found)
     except FileRefusedError as refused:
@@ -156,8 +158,7 @@ def _parser(file: str, format_: Format) -> Callable[[Content], Parsed] | None:
 
 def _of_records(content: Content, *, format_: Format) -> Parsed:
     """Return what a file of JSON gives; one that gives nothing is refused."""
-    document = records.read(content)
-    all_records = document.records
+    all_records = records.read(content)
     is_mem0 = any(mem0.is_memory(record.fields) for record in all_records)
     if format_ == "mem0" or (format_ == "auto" and is_mem0):
         parsed = mem0.parse(content, all_records)
@@ -187,21 +188,21 @@ class _Import:
         self._finder = Finder()
         self._slugs: dict[str, str] = {}
         self._pending: list[_Pending] = []
-        self._one: Together | None = None
+        self._rehearsal: Rehearsal | None = None
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Hold one transaction for a dry run, which takes everything back; else none."""
+        """Look at one moment of the scope for a dry run; else each file has its transaction."""
         if not self.report.dry_run:
             yield
             return
-        with together(self._memory, keep=False) as self._one:
+        with rehearsal(self._memory) as self._rehearsal:
             yield
 
     @contextmanager
     def _applier(self) -> Iterator[Applier]:
-        if self._one is not None:
-            yield Applier(self._memory, self._one, self._options)
+        if self._rehearsal is not None:
+            yield Applier(self._memory, self._rehearsal, self._options)
             return
         with together(self._memory) as opened:
             yield Applier(self._memory, opened, self._options)

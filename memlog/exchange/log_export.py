@@ -14,6 +14,7 @@ import msgspec
 from memlog import codec, fields
 from memlog.errors import CorruptStoreError, InvalidRequestError
 from memlog.exchange.logfile import (
+    FIRST_LINE_BYTES,
     LOG_FORMAT,
     SCOPE_FORMAT,
     LogEnd,
@@ -23,6 +24,7 @@ from memlog.exchange.logfile import (
     ScopeEnd,
     ScopeHead,
     ScopeLine,
+    format_of,
     written,
 )
 from memlog.log import Log
@@ -64,14 +66,15 @@ def export_log(
 
     Args:
         log: the log.
-        path: where to; an existing file is replaced.
+        path: where to; an earlier export there is replaced, nothing else.
         since: leave out the events up to this position; the file then continues a copy that has
             them.
         checkpoint: a signed note for the log as it is now; any other is refused.
         progress: called with (events done, events to do).
 
     Raises:
-        InvalidRequestError: `since` is beyond the head, or the checkpoint is of another state.
+        InvalidRequestError: `since` is beyond the head, the checkpoint is of another state, or
+            there is something at the path that is no export.
         DamageError: an event is not as it was written, or the tree is another.
         OSError: the file cannot be written.
     """
@@ -79,7 +82,7 @@ def export_log(
     if fields.whole("since", since) > head:
         rule = f"the log ends at position {head}"
         raise InvalidRequestError("since", since, rule)
-    with beside(path) as file:
+    with _replacing(path) as file:
         stack: list[bytes] = []
         for position, leaf in _leaves(log, up_to=since):
             tree.push_leaf(stack, leaf, index=position - 1)
@@ -154,12 +157,13 @@ def export_scope(
     Args:
         log: the log.
         scope: whose events.
-        path: where to; an existing file is replaced.
+        path: where to; an earlier export there is replaced, nothing else.
         checkpoint: a signed note for the log as it is now; any other is refused.
         progress: called with (events done, events to do).
 
     Raises:
-        InvalidRequestError: the scope has no events, or the checkpoint is of another state.
+        InvalidRequestError: the scope has no events, the checkpoint is of another state, or there
+            is something at the path that is no export.
         DamageError: an event is not as it was written, or the tree is another.
         OSError: the file cannot be written.
     """
@@ -173,7 +177,7 @@ def export_scope(
     _check_given(log, checkpoint, head=size, root=root)
     head = ScopeHead(format=SCOPE_FORMAT, log=log.log_id, stream=scope.stream, size=size, root=root)
     count = 0
-    with beside(path) as file:
+    with _replacing(path) as file:
         file.write(written(head))
         for row in store.stream_rows(scope.stream, up_to=last_seq):
             _checked_leaf(log, row)
@@ -190,16 +194,35 @@ def export_scope(
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[IO[bytes]]:
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a new file beside a path; it takes the path's place when the block ends well."""
-    temporary = path.with_name(f".{path.name[:100]}-{uuid.uuid4()}")
+    _check_place(path)
+    place = Path(os.path.realpath(path))
+    temporary = place.with_name(f".{place.name[:100]}-{uuid.uuid4()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        temporary.replace(place)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to replace what is no export: a store, a device, a person's file."""
+    if path.exists():
+        if not (path.is_file() and _is_export(path)):
+            rule = "there is something else than an export at this place; name a new file"
+            raise InvalidRequestError("output", str(path), rule)
+    elif not Path(os.path.realpath(path)).parent.is_dir():
+        raise InvalidRequestError("output", str(path), "its folder does not exist; make that first")
+
+
+def _is_export(path: Path) -> bool:
+    """Tell whether a file is one that an export may replace: one of its own, or an empty one."""
+    with path.open("rb") as opened:
+        first = opened.readline(FIRST_LINE_BYTES)
+    return format_of(first) in (LOG_FORMAT, SCOPE_FORMAT) or not first

@@ -40,6 +40,8 @@ from memlog.proof import HASH_BYTES, Checkpoint, VerifierKey
 LOG_FORMAT = "memlog-log/1"
 SCOPE_FORMAT = "memlog-scope/1"
 LINE_BYTES_MAX = 32 * 1024 * 1024
+FIRST_LINE_BYTES = 4_096
+"""Enough of a file to see what it is."""
 
 Progress = Callable[[int, int], None]
 

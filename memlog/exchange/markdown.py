@@ -223,10 +223,9 @@ def _own(
     if not kept.body.strip():
         raise FileRefusedError(content.file, 1, "it holds no text below its head")
     extra = Extra(remark)
-    for name, value in kept.extra.items():
+    all_extra = portable.extra_of(kept.extra, provenance=kept.provenance, written_at=own.written_at)
+    for name, value in all_extra.items():
         extra.add(name, value)
-    origin = portable.Origin(provenance=kept.provenance, written_at=own.written_at)
-    extra.add(portable.KEY, portable.origin_text(origin))
     identity = f"file\n{content.identity}"
     item = Item(
         identity=identity,

@@ -43,10 +43,13 @@ def export_markdown(memory: Memory, folder: Path, *, progress: Progress | None =
         InvalidRequestError: there is something else at this place.
         OSError: it cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    place = Path(os.path.realpath(folder))
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise InvalidRequestError("output", str(folder), "give a folder that is new or empty")
-    parent = folder.absolute().parent
-    beside = parent / f".{folder.name}-{uuid.uuid4()}"
+    if not place.parent.is_dir():
+        rule = "the folder above it does not exist; make that first"
+        raise InvalidRequestError("output", str(folder), rule)
+    beside = place.with_name(f".{place.name[:100]}-{uuid.uuid4()}")
     beside.mkdir(mode=0o700)
     try:
         count = 0
@@ -54,9 +57,9 @@ def export_markdown(memory: Memory, folder: Path, *, progress: Progress | None =
             _write(beside / f"{portable.stem(note.slug)}.md", text_of(memory, note, links))
             if progress is not None:
                 progress(count, total)
-        if folder.exists():
-            folder.rmdir()
-        beside.rename(folder)
+        if place.exists():
+            place.rmdir()
+        beside.rename(place)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise

@@ -42,6 +42,7 @@ from memlog.fields import source as checked_source
 from memlog.note import PROVENANCES, RELS, Link, Note, Rel
 
 KEY = "memlog"
+_OWN_BYTES_MAX = 1_000  # Escaped six times as much, which still leaves room in `extra`.
 TAIL = "<!-- memlog: what follows is not part of the note -->"
 _TAIL_START = f"\n\n{TAIL}\n"
 _RESERVED = frozenset(
@@ -79,17 +80,27 @@ class Portable(msgspec.Struct, frozen=True, kw_only=True):
         return canonical_json(msgspec.to_builtins(self)).decode()
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """What an imported note keeps of the one that it was, as JSON in its `extra`."""
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an imported note keeps of the one that it was, as JSON in its `extra`, under `KEY`.
+
+    Attributes:
+        provenance: of that note.
+        written_at: when it was written, as the log writes times; "" when that is not told.
+        extra: what that note had under `KEY` itself, if it was no imported one.
+    """
 
     provenance: str
     written_at: str
+    extra: str | None = None
 
 
 def portable(note: Note) -> Portable:
     """Return what a note takes with it."""
     imported, whence = origin_of(note), origin(note)
     source = msgspec.structs.asdict(note.source)
+    extra: dict[str, str | None] = {**note.extra}
+    if imported is not None:
+        extra[KEY] = imported.extra
     return Portable(
         slug=note.slug,
         title=note.title,
@@ -97,9 +108,7 @@ def portable(note: Note) -> Portable:
         topics=note.topics,
         confidence=note.confidence,
         source={name: value for name, value in source.items() if value is not None},
-        extra={
-            name: value for name, value in note.extra.items() if imported is None or name != KEY
-        },
+        extra={name: value for name, value in extra.items() if value is not None},
         provenance=whence.provenance,
     )
 
@@ -121,9 +130,14 @@ def origin(note: Note) -> Origin:
     return origin_of(note) or Origin(provenance=note.provenance, written_at=written_at)
 
 
-def origin_text(origin: Origin) -> str:
-    """Return the form in which an imported note keeps it."""
-    return msgspec.json.encode(origin).decode()
+def extra_of(kept: Mapping[str, str], *, provenance: str, written_at: str) -> dict[str, str]:
+    """Return the `extra` of an imported note: its origin first, since there may be no room."""
+    others = {**kept}
+    own = others.pop(KEY, None)
+    if own is not None and text.byte_length(own) > _OWN_BYTES_MAX:
+        others[f"{KEY}_"], own = own, None
+    whence = Origin(provenance=provenance, written_at=written_at, extra=own)
+    return {KEY: msgspec.json.encode(whence).decode(), **others}
 
 
 def stem(slug: str) -> str:

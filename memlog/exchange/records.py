@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memlog.exchange.folders import Content
 from memlog.exchange.items import FileRefusedError
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]')
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
@@ -19,36 +23,28 @@ class Record(NamedTuple):
     fields: dict[str, Any]
 
 
-class Document(NamedTuple):
-    """What a file holds.
-
-    Attributes:
-        records: its objects: those of its lines, of its list, or of the lists in its one object.
-        whole: its one object, when it is one that is not a record itself; else None.
-    """
-
-    records: list[Record]
-    whole: dict[str, Any] | None
-
-
 _LISTS = ("entities", "relations", "results", "memories", "nodes", "edges", "items")
 
 
-def read(content: Content) -> Document:
-    """Return the records of a file.
+def read(content: Content) -> list[Record]:
+    """Return the objects of a file: of its lines, of its list, or of the lists in its one object.
+
+    An object without such lists is the one record.
 
     Raises:
         FileRefusedError: a line is no JSON, or no object; names the line.
     """
     value = _document(content)
     if value is None:
-        return Document(list(_lines(content)), None)
+        return list(_lines(content))
+    lines = _lines_of(content.text)
     if isinstance(value, list):
-        return Document(list(_placed(content, value)), None)
-    lists = [value[name] for name in _LISTS if isinstance(value.get(name), list)]
+        return list(_placed(content, value, lines[""]))
+    lists = [name for name in _LISTS if isinstance(value.get(name), list)]
     if not lists:
-        return Document([Record(1, value)], value)
-    return Document([each for found in lists for each in _placed(content, found)], value)
+        return [Record(1, value)]
+    placed = (_placed(content, value[name], lines[name]) for name in lists)
+    return list(chain.from_iterable(placed))
 
 
 def _document(content: Content) -> Any:  # noqa: ANN401  # whatever JSON holds
@@ -91,26 +87,38 @@ def _lines(content: Content) -> Iterator[Record]:
         yield Record(number, value)
 
 
-def _placed(content: Content, values: list[Any]) -> Iterator[Record]:
-    """Yield the objects of a list; the line is where the first of an object's strings stands."""
-    position = line = 0
+def _placed(content: Content, values: list[Any], lines: Iterable[int]) -> Iterator[Record]:
+    """Yield the objects of a list, each with the line on which it begins."""
+    begins = iter(lines)
+    line = 1
     for value in values:
         if not isinstance(value, dict):
-            raise FileRefusedError(content.file, line + 1, "a list in it holds more than objects")
-        telling: str | None = next(
-            (each for each in value.values() if isinstance(each, str) and each), None
-        )
-        found = -1 if telling is None else _place(content.text, telling, position)
-        if found >= 0:
-            line += content.text.count("\n", position, found)
-            position = found
-        yield Record(line + 1, value)
+            raise FileRefusedError(content.file, line, "a list in it holds more than objects")
+        line = next(begins)
+        yield Record(line, value)
 
 
-def _place(text: str, string: str, start: int) -> int:
-    """Return where a JSON string stands, escaped or not; -1 when it is written otherwise."""
-    needles = (json.dumps(string, ensure_ascii=each) for each in (False, True))
-    return max(text.find(needle, start) for needle in needles)
+def _lines_of(text: str) -> dict[str, list[int]]:
+    """Return the line of each object in the lists of a JSON document; costs one pass.
+
+    By the name of the list in the document's one object; "" when the document is a list itself.
+    """
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    above: list[str] = []
+    name, line, counted = "", 1, 0
+    for token in _TOKEN.finditer(text):
+        mark, start = token[0][0], token.start()
+        if mark == '"':
+            name = token[0] if above == ["{"] else name
+        elif mark in "}]":
+            above.pop()
+        else:
+            if mark == "{" and above in (["["], ["{", "["]):
+                line += text.count("\n", counted, start)
+                counted = start
+                found[json.loads(name) if name else ""].append(line)
+            above.append(mark)
+    return found
 
 
 class _LineError(Exception):

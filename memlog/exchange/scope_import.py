@@ -129,11 +129,13 @@ def parsed(handed: Handed, path: Path) -> Parsed:
         return f"log\n{whence}\n{handed.stream}\n{slug}"
 
     def item(note: Note) -> Item:
-        kept = portable.portable(note)
+        kept, origin = portable.portable(note), portable.origin(note)
         extra = Extra(remark)
-        for name, value in kept.extra.items():
+        all_extra = portable.extra_of(
+            kept.extra, provenance=origin.provenance, written_at=origin.written_at
+        )
+        for name, value in all_extra.items():
             extra.add(name, value)
-        extra.add(portable.KEY, portable.origin_text(portable.origin(note)))
         return Item(
             identity=identity(note.slug),
             line=0,

@@ -12,8 +12,8 @@ notes of provenance `compaction`, and one event that says which, and how many we
 
 from __future__ import annotations
 
+from memlog.harvest.pattern import Pattern as Pattern
 from memlog.harvest.patterns import PATTERNS as PATTERNS
-from memlog.harvest.patterns import Pattern as Pattern
 from memlog.harvest.queue import Enqueued as Enqueued
 from memlog.harvest.queue import enqueue as enqueue
 from memlog.harvest.queue import is_wanted as is_wanted

@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from memlog.harvest.masking import mask, placeholder
-from memlog.harvest.patterns import PATTERNS, Pattern, is_secret_name
+from memlog.harvest.pattern import Pattern
+from memlog.harvest.patterns import PATTERNS, is_secret_name
 
 BYTES_MAX = 1_000_000
 _SYSTEM_CHARACTERS_MAX = 100_000
@@ -30,6 +31,7 @@ _NAME_CHARACTERS_MAX = 20_000
 _LABEL_CHARACTERS_MAX = 200
 _LABELS = frozenset({"name", "key", "label", "field", "selector", "variable"})
 _LABELLED = frozenset({"value", "text", "input", "default"})
+_KUBERNETES_VALUES = frozenset({"data", "stringData"})
 _PAIR = 2
 _VALUE_COST = 8  # Characters that a value counts for, so that a million empty ones end, too.
 _NUMBER_END = 10**6  # Longer ones are masked as text: a number may be a secret, too.
@@ -66,7 +68,7 @@ def transcript(
 ) -> Transcript:
     """Return entries of any shape as a masked document of at most `BYTES_MAX` bytes.
 
-    Costs about a second a megabyte.
+    Costs a pass over the newest megabyte for each pattern.
 
     Args:
         entries: messages as the loop has them, oldest first: strings, mappings, objects.
@@ -84,6 +86,14 @@ def transcript(
         masked=dict(sorted((counts + reader.named).items())),
         left_out=len(entries) - kept,
     )
+
+
+def canonical(entries: Sequence[Any]) -> str:
+    """Return what the queue would keep of entries, before masking: the same text for the same.
+
+    Neither the order of fields nor the depth matters, and no entry is changed or stored.
+    """
+    return msgspec.json.encode([*_newest(entries, _Reader())], order="deterministic").decode()
 
 
 def _newest(entries: Sequence[Any], reader: _Reader) -> Iterator[object]:
@@ -202,6 +212,8 @@ def _document_in(text: str) -> object:
 def _secret_fields(fields: Mapping[Any, Any]) -> set[Any]:
     """Return the fields with a secret: `password`; `Value` beside `Name: "DB_PASSWORD"`."""
     hidden = {name for name in fields if is_secret_name(str(name))}
+    if fields.get("kind") == "Secret":  # Of Kubernetes, whose values are called anything.
+        hidden |= _KUBERNETES_VALUES & fields.keys()
     labels = (label for name, label in fields.items() if str(name).lower() in _LABELS)
     if any(isinstance(label, str) and _names_secret(label) for label in labels):
         hidden |= {name for name in fields if str(name).lower() in _LABELLED}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from memlog import fields, requests, text
 from memlog.errors import InvalidRequestError
 from memlog.harvest.masking import mask
-from memlog.harvest.patterns import Pattern
+from memlog.harvest.pattern import Pattern
 from memlog.harvest.timebox import NoAnswerError
 from memlog.requests import Write
 from memlog.settings import Settings

@@ -14,32 +14,11 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
-
-class Pattern(msgspec.Struct, frozen=True):
-    """One form of secrets.
-
-    Attributes:
-        kind: what it is, for the placeholder and the counts: lower case and `-`.
-        regex: a regular expression; the group `secret`, if it has one, is what is masked, else the
-            whole match.
-        anchors: lower-case words with one of which every match begins, whatever its case; found
-            much faster than the expression would be. Empty: it is looked for everywhere.
-        digits_min: number of digits, with upper and lower case and much entropy, that make what is
-            masked look random; 0 when its look does not matter.
-    """
-
-    kind: str
-    regex: str
-    anchors: tuple[str, ...] = ()
-    digits_min: int = 0
-
+from memlog.harvest.pattern import QUOTE, TO_ITS_END, Pattern
+from memlog.harvest.places import PLACES
 
 # Where a token may begin; behind an escape, too: `\\n` in JSON inside of JSON.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
-_QUOTE = r"""["'`]"""
-_TO_ITS_END = r"""[^\s"'`,;<>()\\]"""
 
 # What a value is called that nobody should see; also in camel case and with a prefix or a number.
 _WORD_NAMES = (
@@ -51,10 +30,12 @@ _KEY_NAMES = (
     r"secret|token|api[_ -]?key|access[_ -]?key|private[_ -]?key|secret[_ -]?key|signing[_ -]?key"
     r"|encryption[_ -]?key|master[_ -]?key|account[_ -]?key|auth[_ -]?key|client[_ -]?key"
     r"|service[_ -]?key|credentials?|connection[_ -]?string|webhook[_ -]?url|otp|cvv|密钥|令牌"
+    r"|pre[_ -]?shared[_ -]?key|licen[cs]e[_ -]?key|(?<![a-z])(?:psk|creds)"
 )
 _SHORT_NAMES = r"(?:(?<![a-z])|(?<=ssh))(?:pass|pw)"  # Ordinary words, unless a value is set.
 _SUFFIX = (
-    r"(?:[_-]?(?:key|id|hash|salt|value|base64|b64|pem|text|prod|dev|test|live|old|new|\d{1,3}))?"
+    r"(?:[_-]?(?:key|id|hash|salt|base|value|base64|b64|pem|text|prod|dev|test|live|old|new"
+    r"|\d{1,3}))?"
 )
 _NAME = rf"(?:{_WORD_NAMES}|{_KEY_NAMES}){_SUFFIX}"
 _BLANK = r"[^\S\r\n]"  # Also one that does not break, as chats and web pages have it.
@@ -70,7 +51,10 @@ _PLAIN_WORDS = (
     r"|never|always|now|no|only|valid|expired|invalid|wrong|missing|correct|incorrect|rotated"
     r"|used|sent|passed|given|generated|created|read|managed|very|too|still|also)(?![\w-]))"
 )
-_SAYS = "is now|is|was|are|be|set to|changed to|reset to|reads|será|ist|lautet|est|es|é"
+_SAYS = (
+    r"(?:(?:is|was|are|were|be|been|got) (?:now )?)?(?:set|changed|reset|updated) to"
+    r"|is now|is|was|are|be|reads|será|ist|lautet|est|es|é"
+)
 
 _WORD_ANCHORS = (
     "pass", "pwd", "mnemonic", "seed", "recovery", "密码", "密碼", "口令", "パスワード", "비밀번호",
@@ -78,8 +62,8 @@ _WORD_ANCHORS = (
 )  # fmt: skip
 _NAME_ANCHORS = (
     *_WORD_ANCHORS, "secret", "token", "api", "access", "private", "signing", "encryption",
-    "master", "account", "auth", "client", "service", "credential", "connection", "webhook", "otp",
-    "cvv", "密钥", "令牌", "pw",
+    "master", "account", "auth", "client", "service", "cred", "connection", "webhook", "otp",
+    "cvv", "密钥", "令牌", "pw", "presh", "pre-sh", "pre_sh", "pre sh", "psk", "licen",
 )  # fmt: skip
 _SERVICES = (
     "gsk_", "xai-", "pplx-", "r8_", "fw_", "nfp_", "sbp_", "sb_secret_", "dckr_pat_", "dop_v1_",
@@ -88,6 +72,8 @@ _SERVICES = (
     "rubygems_", "figd_", "nrak-", "pmak-", "hrku-", "tskey-", "pul-", "dp.pt.", "dp.st.", "dp.ct.",
     "dp.sa.", "sq0atp-", "sq0csp-", "ops_", "atbb", "phx_", "tvly-", "jina_", "nvapi-", "csk-",
     "vercel_", "npm_", "pypi-", "hf_", "api_org_", "hvs.", "hvb.", "hvr.", "atatt3", "atctt3",
+    "lsv2_", "bkua_", "rdme_", "ltai", "pcsk_", "cfpat-", "ccipat_", "dt0c01.", "aio_", "napi_",
+    "pat-na1-", "pat-eu1-", "access-production-", "access-sandbox-", "access-development-",
 )  # fmt: skip
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -98,87 +84,16 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern("private-key", r"PuTTY-User-Key-File-\d[^\0]*?(?:Private-MAC:[^\n]*|(?=\0)|\Z)"),
     Pattern("private-key", r"AGE-SECRET-KEY-1[A-Z0-9]{20,}"),
-    # --- Where secrets stand
-    Pattern(
-        "url-credentials",
-        r"""://(?P<secret>[^\s/?#"'<>:@]{0,256}:[^\s"'<>]{1,256})@(?=[\w.\[%-])""",
-    ),
-    Pattern("url-credentials", r"""://(?P<secret>[^\s/?#"'<>:@]{16,256})@(?=[\w.\[])"""),
-    Pattern(
-        "url-parameter",
-        r"[?&;](?:[\w-]{0,24}(?:token|secret|password|passwd|pwd|api[_-]?key|signature|credential)"
-        r"|key|sig|auth|code|jwt|session)=(?P<secret>[^&\s\"'#<>\\]{4,})",
-    ),
-    Pattern("url-parameter", r"hooks\.slack\.com/\w{1,20}/(?P<secret>[\w/+-]{16,})"),
-    Pattern("url-parameter", r"discord(?:app)?\.com/api/webhooks/(?P<secret>[\w/-]{16,})"),
-    Pattern(
-        "header",
-        r"(?i)(?:authorization|x-[\w-]{0,30}(?:key|token|secret|signature)|api-key|cookie)"
-        r"[\\\"']{0,6}[ \t]{0,4}[:=,][ \t]{0,4}[\\\"']{0,6}"
-        r"(?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)[ \t]{1,4})?"
-        r"(?P<secret>[^\s\"'\\][^\r\n\"'\\]{3,})",
-        anchors=("authorization", "x-", "api-key", "cookie"),
-    ),
-    Pattern(
-        "header",
-        r"(?i)(?<!\w)bearer[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{8,})",
-        anchors=("bearer",),
-    ),
-    Pattern(
-        "header",
-        r"(?i)(?<!\w)basic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{12,}={0,2})",
-        anchors=("basic",),
-        digits_min=1,
-    ),
-    Pattern(
-        "command-line",
-        r"(?i)(?<![\w-])--?[\w-]{0,24}(?:password|passwd|pass|passphrase|pwd|secret|token|api-?key)"
-        rf"(?:=|[ \t]{{1,4}})(?!-)\\{{0,4}}{_QUOTE}?(?P<secret>{_TO_ITS_END}{{3,}})",
-        anchors=("-",),
-    ),
-    Pattern(
-        "command-line",
-        r"(?i)(?:mysql|mariadb|sshpass)[^\n]{0,120}?[ \t]-p[ \t]?"
-        r"(?P<secret>[^\s\"'\\-][^\s\"'\\]*)",
-        anchors=("mysql", "mariadb", "sshpass"),
-    ),
-    Pattern(
-        "command-line",
-        r"(?:curl|wget|http)[^\n]{0,200}?[ \t](?:-u|--user)[ =]?[\\\"']{0,4}"
-        r"[^\s:\"'\\]{1,80}:(?P<secret>[^\s\"'\\]+)",
-        anchors=("curl", "wget", "http"),
-    ),
-    Pattern(
-        "command-line",
-        r"(?i)login\s{1,4}\S{1,80}\s{1,4}password\s{1,4}(?P<secret>\S+)",
-        anchors=("login",),
-    ),
-    Pattern(
-        "command-line",
-        r"(?i)(?:identified by|requirepass|convertto-securestring)[ \t]{1,4}\\{0,4}"
-        rf"{_QUOTE}?(?P<secret>(?!-){_TO_ITS_END}{{3,}})",
-        anchors=("identified by", "requirepass", "convertto-securestring"),
-    ),
-    Pattern(
-        "command-line",
-        rf"(?:echo|printf)[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?\\{{0,4}}{_QUOTE}?"
-        rf"(?P<secret>{_TO_ITS_END}{{3,}})(?=[^\n|]{{0,20}}\|[^\n|]{{0,200}}--password-stdin)",
-        anchors=("echo", "printf"),
-    ),
-    Pattern(
-        "command-line",
-        r"(?<![\w.])[\w.*-]{1,80}:\d{4,5}:[^\s:]{1,40}:[^\s:]{1,40}:(?P<secret>[^\s:]{3,})",
-    ),
-    Pattern("command-line", r"jdbc:oracle:\w{1,10}:[^\s/@:]{1,80}/(?P<secret>[^\s@/]{1,80})@"),
+    *PLACES,
     # --- What has a name that says so
     Pattern(
         "assignment",
-        rf"(?i){_NAME}{_SET}\\{{1,8}}(?P<q>{_QUOTE})(?P<secret>(?:(?!\\{{1,8}}(?P=q))[^\n])+)",
+        rf"(?i){_NAME}{_SET}\\{{1,8}}(?P<q>{QUOTE})(?P<secret>(?:(?!\\{{1,8}}(?P=q))[^\n])+)",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(
         "assignment",
-        rf"(?i){_NAME}{_SET}(?:[furb]{{0,2}})(?P<q>{_QUOTE})(?P<secret>(?:\\.|(?!(?P=q))[^\n])+)",
+        rf"(?i){_NAME}{_SET}(?:[furb]{{0,2}})(?P<q>{QUOTE})(?P<secret>(?:\\.|(?!(?P=q))[^\n])+)",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # `password: |` or `password:`, and the value on the next line.
@@ -194,14 +109,14 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "assignment",
-        rf"(?i)(?:{_NAME}|{_SHORT_NAMES}){_SET}(?P<secret>(?![\[{{]){_TO_ITS_END}{{3,}})",
+        rf"(?i)(?:{_NAME}|{_SHORT_NAMES}){_SET}(?P<secret>(?![\[{{]){TO_ITS_END}{{3,}})",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # A value below other names, when it looks like one; and in a code block of its own.
         "assignment",
         rf"(?i){_NAME}{_SET}(?:[|>][+-]?)?[ \t]{{0,4}}"
         r"(?:\r?\n[ \t]{0,40}(?:```\w{0,20})?){1,3}"
-        rf"{_QUOTE}?(?P<secret>(?=[^\s]{{0,80}}\d)[^\s\"'`\0]{{6,}})",
+        rf"{QUOTE}?(?P<secret>(?=[^\s]{{0,80}}\d)[^\s\"'`\0]{{6,}})",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # <password>…</password>
@@ -214,29 +129,42 @@ PATTERNS: tuple[Pattern, ...] = (
         "assignment",
         rf"(?i){_NAME}[\\\"']{{0,4}}[\s,;{{]{{1,20}}"
         r"(?:[\w-]{1,20} ?[=:] ?[^\s\0]{1,40}\s{1,20}){0,3}?"
-        rf"[\\\"']{{0,4}}(?:value|default)[\\\"']{{0,4}} ?[=:] ?\\{{0,4}}{_QUOTE}?"
-        rf"(?P<secret>{_TO_ITS_END}{{3,}})",
+        rf"[\\\"']{{0,4}}(?:value|default)[\\\"']{{0,4}} ?[=:] ?\\{{0,4}}{QUOTE}?"
+        rf"(?P<secret>{TO_ITS_END}{{3,}})",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # ("password", "…")
         "assignment",
-        rf"(?i){_NAME}\\{{0,4}}{_QUOTE} ?, ?\\{{0,4}}{_QUOTE}"
-        rf"(?P<secret>{_TO_ITS_END}{{3,}})\\{{0,4}}{_QUOTE} ?[)\]]",
+        rf"(?i){_NAME}\\{{0,4}}{QUOTE} ?, ?\\{{0,4}}{QUOTE}"
+        rf"(?P<secret>{TO_ITS_END}{{3,}})\\{{0,4}}{QUOTE} ?[)\]]",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # the password (for the database) is …
         "assignment",
-        rf"(?i){_NAME}"
+        rf"(?i)(?:{_NAME}|(?<![a-z])pw)"
         rf"(?:{_BLANK}{{1,4}}(?:for|of|to|on|in)(?:{_BLANK}{{1,4}}[^\s:=]{{1,30}}){{1,5}}?)?"
         rf"(?:{_BLANK}{{1,4}}(?:{_SAYS}):?|:){_BLANK}{{1,4}}(?::{_BLANK}{{0,4}})?"
-        rf"{_PLAIN_WORDS}(?P<q>{_QUOTE})?(?P<secret>(?(q)[^\n\"'`]+|[^\s]+))",
+        rf"{_PLAIN_WORDS}(?P<q>{QUOTE})?(?P<secret>(?(q)[^\n\"'`]+|[^\s]+))",
         anchors=_NAME_ANCHORS,
     ),
     Pattern(  # use the password …; PASSWORD '…'; ENV API_KEY …
         "assignment",
         rf"(?i){_NAME}{_BLANK}{{1,4}}(?:(?:to|as|[\u2013\u2014|-]){_BLANK}{{1,4}})?"
-        rf"\\{{0,4}}{_QUOTE}?(?P<secret>(?=[^\s]{{0,80}}[a-z])(?=[^\s]{{0,80}}\d){_TO_ITS_END}{{6,}})",
+        rf"\\{{0,4}}{QUOTE}?(?P<secret>(?=[^\s]{{0,80}}[a-z])(?=[^\s]{{0,80}}\d){TO_ITS_END}{{6,}})",
         anchors=_NAME_ANCHORS,
+    ),
+    Pattern(  # ENV API_KEY …; set -x API_KEY …; aws configure set aws_secret_access_key …
+        "assignment",
+        r"(?i)(?<![\w-])(?:ENV|ARG|setx|set[ \t]{1,4}-[a-z]{1,3}|config(?:ure)?[ \t]{1,4}set)"
+        rf"[ \t]{{1,4}}[\w./:@-]{{0,80}}?{_NAME}[ \t]{{1,4}}"
+        rf"\\{{0,4}}{QUOTE}?(?P<secret>(?!-){TO_ITS_END}{{3,}})",
+        anchors=("env ", "arg ", "setx ", "set -", "config"),
+    ),
+    Pattern(
+        "assignment",
+        r"(?<![A-Za-z])(?:PIN|PUK)(?:[ -][Cc]ode)?(?: is|[ \t]?[:=])[ \t]{0,4}"
+        r"(?P<secret>\d{4,8})(?!\d)",
+        anchors=("pin", "puk"),
     ),
     Pattern(
         "assignment",
@@ -246,7 +174,7 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "assignment",
-        r"(?i)(?<![\w-])auth[\\\"']{0,3}[ \t]{0,4}[:=][ \t]{0,4}[\\\"']{0,3}"
+        r"(?i)(?<![a-z0-9-])auth[\\\"']{0,3}[ \t]{0,4}[:=][ \t]{0,4}[\\\"']{0,3}"
         r"(?P<secret>[A-Za-z0-9+/=_-]{16,})",
         anchors=("auth",),
     ),
@@ -302,6 +230,19 @@ PATTERNS: tuple[Pattern, ...] = (
         "service-token",
         rf"{_START}(?:(?:hf|npm|gsk|r8)_|xai-|pplx-|pypi-)[\w-]{{20,}}",
         anchors=("hf_", "npm_", "gsk_", "r8_", "xai-", "pplx-", "pypi-"),
+    ),
+    Pattern("service-token", rf"{_START}v1\.0-[0-9a-f]{{24}}-[0-9a-f]{{100,}}", anchors=("v1.0-",)),
+    Pattern(
+        "service-token",
+        r"access_token\$(?:production|sandbox)\$\w{16}\$[0-9a-f]{32}",
+        anchors=("access_token$",),
+    ),
+    Pattern("service-token", rf"{_START}sk_[0-9a-f]{{40,}}", anchors=("sk_",)),
+    Pattern("service-token", rf"{_START}pat\w{{14}}\.[0-9a-f]{{64}}", anchors=("pat",)),
+    Pattern(
+        "service-token",
+        rf"{_START}[0-2]/\d{{14,18}}:[0-9a-f]{{32}}(?![A-Za-z0-9])",
+        anchors=("0/", "1/", "2/"),
     ),
     # --- What looks random
     Pattern("random-text", r"(?<![A-Za-z0-9+_=-])[A-Za-z0-9+_=-]{32,}+", digits_min=3),

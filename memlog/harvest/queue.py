@@ -14,7 +14,8 @@ from typing import Any, Literal
 from memlog import fields, jobs
 from memlog.errors import InvalidRequestError, MemlogError, format_error
 from memlog.harvest.entries import transcript
-from memlog.harvest.patterns import PATTERNS, Pattern
+from memlog.harvest.pattern import Pattern
+from memlog.harvest.patterns import PATTERNS
 from memlog.jobs import Listed
 from memlog.log import Log
 from memlog.note import Scope
@@ -49,8 +50,8 @@ def enqueue(
 ) -> Enqueued:
     """Queue what a compaction cuts for the harvest, with secrets masked. Never raises.
 
-    Takes a second a megabyte, and waits a second at most for other writers. What goes wrong, and
-    what was masked, is logged; a secret never is.
+    Costs a pass over the newest megabyte for each pattern, and waits a second at most for other
+    writers. What goes wrong, and what was masked, is logged; a secret never is.
 
     Args:
         log: where the queue is.

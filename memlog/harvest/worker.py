@@ -23,7 +23,8 @@ from memlog.errors import RetryError, UnknownOutcomeError
 from memlog.harvest import facts
 from memlog.harvest.commit import keep, was_kept
 from memlog.harvest.model import Model
-from memlog.harvest.patterns import PATTERNS, Pattern
+from memlog.harvest.pattern import Pattern
+from memlog.harvest.patterns import PATTERNS
 from memlog.harvest.queue import KEPT_DEAD, stream_of
 from memlog.harvest.timebox import NoAnswerError
 from memlog.jobs import Job

@@ -6,6 +6,7 @@ here they are refused by name.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -34,6 +35,8 @@ _INSTRUCTIONS = (
 )
 
 _Context = ServerRequestContext[Any]
+
+logger = logging.getLogger("memlog.mcp")
 
 
 def make_server(notes: Notes, *, actor: str | None = None) -> Server[Any]:
@@ -91,7 +94,7 @@ class _Answers:
         try:
             memory = self._notes.memory()
         except MemlogError as error:
-            return _told(format_error(error), is_error=True)
+            return _told(_out_of_order(error), is_error=True)
         tools = Tools(memory, read_only=self._notes.read_only, actor=self._actor)
         result = tools.call(name, arguments)
         if result.is_error:  # What was refused has no content that its output schema describes.
@@ -124,7 +127,15 @@ class _Answers:
         try:
             return self._notes.memory().section().text
         except MemlogError as error:
-            raise MCPError(code=types.INTERNAL_ERROR, message=format_error(error)) from None
+            raise MCPError(code=types.INTERNAL_ERROR, message=_out_of_order(error)) from None
+
+
+def _out_of_order(error: MemlogError) -> str:
+    """Return the sentence for a model; a person reads in the log what and where."""
+    from memlog.tools.refusals import out_of_order
+
+    logger.warning("%s", format_error(error))
+    return out_of_order(error)
 
 
 def _tool(spec: dict[str, Any]) -> types.Tool:

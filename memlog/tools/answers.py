@@ -74,7 +74,7 @@ class FoundNote(BaseModel):
 
 
 class SearchAnswer(Answer):
-    """What `memory_search` answers, best first."""
+    """What `memory_search` answers: best first, or newest first when no words were given."""
 
     notes: list[FoundNote]
 

@@ -152,7 +152,7 @@ class Tools:
             include_superseded=given.include_superseded,
         )
         answer = answers.of_search(hits)
-        return _result(answer, texts.of_search(answer))
+        return _result(answer, texts.of_search(answer, by_words=bool(given.query.strip())))
 
     def _read(self, given: ReadArguments) -> ToolResult:
         answer = answers.of_read(self._memory.read(given.slug))

@@ -46,10 +46,11 @@ def _sentence(error: MemlogError) -> str:
         case InvalidRequestError() | RuleError():
             return format_error(error)
         case _:
-            return _out_of_order(error)
+            return out_of_order(error)
 
 
-def _out_of_order(error: MemlogError) -> str:
+def out_of_order(error: MemlogError) -> str:
+    """Return the sentence about a memory that cannot be used as it is, whoever asked for what."""
     match error:
         case ReadOnlyError():
             return f"memory can only be read here; {UNTOUCHED}: go on without writing"

@@ -66,11 +66,19 @@ def _same_fact(answer: WriteAnswer, *, is_users: bool) -> Iterator[str]:
     yield f"{looks}. If yours replaces it, call memory_link with {json.dumps(arguments)}."
 
 
-def of_search(answer: SearchAnswer) -> str:
-    """Return what `memory_search` says."""
+def of_search(answer: SearchAnswer, *, by_words: bool) -> str:
+    """Return what `memory_search` says.
+
+    Args:
+        answer: the structured content.
+        by_words: it was asked for words, not for the newest notes.
+    """
+    if not answer.notes and not by_words:
+        return "There is no note yet, or none of this topic."
     if not answer.notes:
         return "No note was found; try other words or fewer, and no topic."
-    count = "1 note" if len(answer.notes) == 1 else f"{len(answer.notes)} notes, best first"
+    order = "best first" if by_words else "newest first"
+    count = "1 note" if len(answer.notes) == 1 else f"{len(answer.notes)} notes, {order}"
     head = f"{answer.notice}\n{count}. memory_read opens one by its slug."
     return "\n\n".join([head, *map(_found, answer.notes)])
 

@@ -154,6 +154,17 @@ def test_a_value_that_is_no_json_writes_nothing(memory: Memory) -> None:
     assert memory.notes() == []
 
 
+@pytest.mark.parametrize(("namespace", "key"), [(("a", "\ud800"), "k"), (("a",), "\ud800")])
+def test_a_name_that_is_no_unicode_is_refused(
+    memory: Memory, namespace: tuple[str, ...], key: str
+) -> None:
+    store = NoteStore(memory)
+    with pytest.raises(InvalidRequestError, match="lone surrogates"):
+        store.put(namespace, key, {"n": 1})
+    with pytest.raises(InvalidRequestError, match="lone surrogates"):
+        store.get(namespace, key)
+
+
 def test_equal_values_append_nothing(memory: Memory) -> None:
     store = NoteStore(memory)
     for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):

@@ -1,6 +1,8 @@
 """Anthropic's memory tool, driven by the SDK: its own dispatch, its runner, its own file tool."""
 
+import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -351,6 +353,47 @@ def test_texts_that_no_note_can_hold_are_sentences(memory: Memory) -> None:
         worked, answer = do(tool, command="create", path="/memories/x", file_text=text)
         assert not worked
         assert len(answer) < 200
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ({"command": "view"}, "path must be a string, not null"),
+        ({"command": "view", "path": 5}, "path must be a string, not 5"),
+        (
+            {"command": "view", "path": "/memories/a", "view_range": "ab"},
+            "view_range must be a list",
+        ),
+        (
+            {"command": "view", "path": "/memories/a", "view_range": ["a", 1]},
+            "must be a list of two",
+        ),
+        ({"command": "create", "path": "/memories/b"}, "file_text must be a string, not null"),
+        (
+            {"command": "create", "path": "/memories/b", "file_text": []},
+            "must be a string, not a list",
+        ),
+        (
+            {"command": "str_replace", "path": "/memories/a", "old_str": "x"},
+            "new_str must be a string, not null",
+        ),
+        (
+            {"command": "insert", "path": "/memories/a", "insert_line": "x", "insert_text": "y"},
+            "insert_line must be a whole number, not 'x'",
+        ),
+        ({"command": "rename", "old_path": "/memories/a"}, "new_path must be a string, not null"),
+    ],
+)
+def test_what_a_model_left_out_or_mistyped_is_a_sentence(
+    memory: Memory, command: dict[str, object], sentence: str
+) -> None:
+    tool = MemoryTool(memory)
+    do(tool, command="create", path="/memories/a", file_text="x")
+
+    for each in (tool.call, lambda given: asyncio.run(AsyncMemoryTool(memory).call(given))):
+        with pytest.raises(ToolError, match=re.escape(sentence)):
+            each(command)
+    assert len(memory.notes()) == 1
 
 
 def test_an_imported_note_cannot_claim_another_ones_path(memory: Memory) -> None:

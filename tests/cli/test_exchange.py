@@ -1,6 +1,7 @@
 """`memlog export` and `memlog import`."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_folder_comes_in_and_what_does_not_is_told(alice: Run, vault: Path) ->
         "  2 new notes, 0 rewritten, 0 there already",
         "  1 link added, 0 taken away, 0 to nothing that is there",
         "refused (1)",
-        f"  vault/bad.md:3: its front matter is no YAML: {YAML_SAYS}",
+        f"  vault/bad.md:3: its front matter cannot be read: {YAML_SAYS}",
         "skipped (1)",
         "  vault/x.png: it is of a kind that is not read; see --format",
     ]
@@ -143,6 +144,27 @@ def test_a_wrong_call_is_a_sentence(alice: Run, arguments: list[str], sentence: 
     assert ended.code == 2
     assert sentence in ended.err
     assert not Path("x").exists()
+
+
+def test_a_pipe_is_refused_and_not_waited_for(alice: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+
+    ended = alice("import", str(tmp_path / "pipe.md"))
+
+    assert (ended.code, ended.lines[-1]) == (1, "  pipe.md: it is no regular file")
+
+
+def test_an_export_never_takes_the_place_of_the_log(
+    alice: Run, vault: Path, tmp_path: Path
+) -> None:
+    alice("import", str(vault))
+    (store,) = tmp_path.glob("*.db")
+
+    ended = alice("export", "-o", str(store))
+
+    assert (ended.code, ended.out) == (1, b"")
+    assert "there is something else than an export" in ended.err
+    assert alice("read", "tea").code == 0
 
 
 def test_a_hostile_name_does_not_reach_the_terminal(alice: Run, tmp_path: Path) -> None:

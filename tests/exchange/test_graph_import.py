@@ -215,10 +215,50 @@ def test_any_records_are_read_or_named(values: list[dict[str, Any]]) -> None:
     if not values:
         return
 
-    parsed = graphs.parse(content, records.read(content).records)
+    parsed = graphs.parse(content, records.read(content))
 
     accounted = parsed.entities + parsed.texts + parsed.relations + len(parsed.refused)
     assert accounted == len(values)
     identities = [item.identity for item in parsed.items]
     assert len(set(identities)) == len(identities)
     assert {reference.identity for reference in parsed.references} <= set(identities)
+
+
+@for_all(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["name", "n", "[{"]),
+            st.text(max_size=3) | st.lists(st.dictionaries(st.text(max_size=2), st.just([{}]))),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from([None, "entities", "relations", 'a"[{\\']),
+    st.sampled_from([None, 0, 2]),
+)
+def test_an_object_of_a_list_is_told_by_the_line_on_which_it_begins(
+    objects: list[dict[str, object]], name: str | None, indent: int | None
+) -> None:
+    marked = [{"mark": f"/{number}", **each} for number, each in enumerate(objects)]
+    whole = marked if name is None else {"version": 1, "x": {"items": [{}]}, name: marked}
+    text = json.dumps(whole, indent=indent).replace("/", "\\/")  # As PHP writes it.
+    content = Content(file="x.json", identity="x", text=text)
+
+    found = [record for record in records.read(content) if "mark" in record.fields]
+
+    if name in (None, "entities", "relations"):
+        assert [record.fields for record in found] == marked
+        lines = text.split("\n")
+        for record in found:
+            place = next(
+                at for at, line in enumerate(lines) if f'\\{record.fields["mark"]}"' in line
+            )
+            assert record.line == (place if indent is not None else place + 1)
+
+
+def test_a_long_list_whose_strings_are_written_with_escapes_ends() -> None:
+    entities = [{"name": f"https://x/{number}", "observations": ["x"]} for number in range(50_000)]
+    text = json.dumps(entities, indent=1).replace("/", "\\/")
+
+    found = records.read(Content(file="x.json", identity="x", text=text))
+
+    assert (len(found), found[-1].line) == (50_000, 2 + 6 * 49_999)

@@ -66,7 +66,10 @@ def test_a_claude_memory_folder_is_found_although_it_is_hidden(tmp_path: Path) -
         assert memory.read("run-tests").note.topics == ("feedback",)
         assert memory.read("run-tests").note.extra["description"] == "how"
         assert edges(memory) == {("index", "run-tests", "related", None)}
-        assert [told.file for told in report.skipped] == [f"{tmp_path.name}/.obsidian"]
+        assert [told.file.removeprefix(f"{tmp_path.name}/") for told in report.skipped] == [
+            ".claude/settings.md",
+            ".obsidian",
+        ]
         assert bring(memory, tmp_path / ".obsidian").created == 1
 
 
@@ -157,7 +160,7 @@ def test_links_may_go_in_circles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "raw", "line", "reason"),
     [
-        ("x.md", "---\na: b\nc: [d\n---\nx", 4, "no YAML"),
+        ("x.md", "---\na: b\nc: [d\n---\nx", 4, "cannot be read"),
         ("x.md", "---\na: &l [1]\nb: *l\n---\nx", 3, "alias"),
         ("x.md", "---\na: 1\na: 2\n---\nx", 3, "twice"),
         ("x.md", f"---\na: {'[' * 500}\n---\nx", 2, "deep"),
@@ -334,3 +337,25 @@ def test_a_body_limit_of_the_store_counts(tmp_path: Path) -> None:
     put(tmp_path, {"a.md": "word " * 30})
     with scope(Settings(max_body_bytes=64)) as memory:
         assert bring(memory, tmp_path).created == 3
+
+
+def test_a_file_that_was_named_itself_and_is_not_read_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, {"a.md": "x", "b.png": "x"})
+    with scope() as memory:
+        for name, format_ in (("a.md", "mcp"), ("b.png", "auto")):
+            report = bring(memory, tmp_path / name, format_=format_)
+
+            assert [told.file for told in report.refused] == [name]
+            assert "kind that is not read" in report.refused[0].reason
+
+
+def test_a_loop_of_links_that_was_named_itself_is_an_error_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with scope() as memory, pytest.raises(OSError, match="loop"):
+        bring(memory, tmp_path / "loop")
+
+
+def test_a_line_is_counted_by_line_feeds_alone(tmp_path: Path) -> None:
+    put(tmp_path, {"a.md": "---\na: 1\u2028b: *x\n---\ntext"})
+    with scope() as memory:
+        assert [told.line for told in bring(memory, tmp_path).refused] == [2]

@@ -69,6 +69,22 @@ def test_out_in_and_out_again_gives_the_same_notes(
         assert last_seq(memory) == before
 
 
+@pytest.mark.parametrize("value", ["x", '{"provenance":"web","written_at":""}', "x" * 7_900])
+def test_a_note_may_use_the_name_under_which_an_import_keeps_its_own(
+    tmp_path: Path, value: str
+) -> None:
+    with scope() as memory, scope() as second, scope() as third:
+        memory.write(title="Tea", body="at four", extra={"memlog": value, "b": "y"})
+        for name, source, target in (("1", memory, second), ("2", second, third)):
+            export_markdown(source, tmp_path / name)
+            report = bring(target, tmp_path / name)
+
+        assert kept(third) == kept(second)
+        assert kept(third)["tea"][0].provenance == "agent"
+        if len(value) < 1_000:
+            assert (kept(third), report.remarks) == (kept(memory), [])
+
+
 def marked_out(folder: Path) -> dict[str, list[str]]:
     """Return every file's lines without what only its own store can know: mark, pin."""
     return {

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from memlog.harvest.entries import BYTES_MAX, transcript
 from memlog.harvest.masking import mask
-from memlog.harvest.patterns import PATTERNS, Pattern, is_secret_name
+from memlog.harvest.pattern import Pattern
+from memlog.harvest.patterns import PATTERNS, is_secret_name
 from tests.harvest.secrets import PLACES, TOKENS
 
 PROSE = [
@@ -19,6 +20,10 @@ PROSE = [
     "commit 3281ce5f0e8c4d1b9a7f6e5d4c3b2a1908f7e6d5 fixes #12",
     "uuid 123e4567-e89b-12d3-a456-426614174000 at https://example.com/a/b?page=2&sort=asc",
     "def hello_world(name: str) -> None:\n    print(f'Hello {name}')\n",
+    "These cells were identified by staining, those by user groups identified by us.",
+    "I set the environment up; the secret set of rules was set to be kept, with login -p as usual.",
+    "Zip the folder, open the vault, put it on the net and use curl: no secrets there.",
+    "kind: ConfigMap\ndata:\n  colour: blue\n  size: large\n",
     "我下周去北京出差。会议在三点。",
     "वह कल दिल्ली जाएगा",
     "See memlog/harvest/masking.py:120, or ask alice@example.com.",
@@ -72,6 +77,13 @@ _LONG = 20_000
 @pytest.mark.parametrize(
     "hostile",
     [
+        "kind: Secret\n" * _LONG,
+        "data:\n  x\n" * _LONG,
+        "  data:\n" * _LONG,
+        "zip curl openssl " * _LONG,
+        "set -x secret " * _LONG,
+        "create user x identified by " * _LONG,
+        "vault put x " * _LONG,
         'token=\\"' + "\\" * _LONG,
         "hvs." * _LONG,
         "token for a " * _LONG,
@@ -168,6 +180,7 @@ def test_what_stands_in_a_secret_field_is_masked_whatever_it_is() -> None:
         {"arguments": '{"selector": "input[name=\\"password\\"]", "value": "hunter2"}'},
         {"command": ["mysql", "--password", "hunter2", "-h", "db"]},
         {"headers": [["Authorization", "hunter2"], ["Accept", "*/*"]]},
+        {"apiVersion": "v1", "data": {"anything": "hunter2"}, "kind": "Secret"},
     ],
 )
 def test_a_secret_is_known_by_the_field_or_item_beside_it(entry: dict[str, Any]) -> None:

@@ -79,3 +79,49 @@ async def _reads_the_index(client: Client, path: Path) -> None:
         assert text == memory.section().text
         assert {event.actor for event in memory.events()} == {"mcp"}
         assert [note.slug for note in memory.notes()] == ["kettle", "tea"]
+
+
+# --- With --read-only
+
+
+def write_tea(path: Path) -> None:
+    """Make the store that `drive_read_only` reads."""
+    with memlog.open(path) as log:
+        log.scope("owner", "alice").write(title="Tea", body="green")
+
+
+async def drive_read_only(client: Client) -> None:
+    """List, search, read, and be refused whatever writes."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == ["memory_search", "memory_read"]
+    calls: dict[str, dict[str, object]] = {
+        "memory_write": {"title": "x", "body": "x"},
+        "memory_link": {"from_slug": "tea", "to_slug": "tea", "rel": "related"},
+    }
+    for name, given in calls.items():
+        refused = await client.call_tool(name, given)
+        assert refused.is_error
+        assert "can only be read here" in text_of(refused)
+    found = await client.call_tool("memory_search", {"query": "tea"})
+    assert fields_of(found)["notes"][0]["slug"] == "tea"
+    read = await client.call_tool("memory_read", {"slug": "tea"})
+    assert "green" in text_of(read)
+    assert '"Tea"' in await index_of(client)
+
+
+def check_untouched(path: Path) -> None:
+    """Check that the log holds what `write_tea` wrote, and nothing else."""
+    with memlog.open(path) as log:
+        assert log.position() == 1
+
+
+async def is_out_of_order(client: Client, path: Path) -> None:
+    """Be told that there is no memory, in a sentence without a place, a path or a position."""
+    refused = await client.call_tool("memory_search", {"query": "tea"})
+    assert refused.is_error
+    with pytest.raises(MCPError) as unread:
+        await index_of(client)
+    for sentence in (text_of(refused), str(unread.value)):
+        assert "memory cannot be used now" in sentence
+        assert path.name not in sentence
+        assert "/" not in sentence

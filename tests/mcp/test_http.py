@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 import memlog
-from tests.mcp.conversation import drive
+from tests.mcp.conversation import check_untouched, drive, drive_read_only, write_tea
 from tests.mcp.serving import (
     LIMIT_S,
     TOKEN,
@@ -46,6 +46,19 @@ def test_a_client_can_do_all_that_there_is(tmp_path: Path) -> None:
                 await drive(client, running.path)
 
         limited(test)
+
+
+def test_read_only_offers_and_does_nothing_that_writes(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    write_tea(path)
+    with http_server(path, "--read-only") as running:
+
+        async def test() -> None:
+            async with over_http(running.url) as client:
+                await drive_read_only(client)
+
+        limited(test)
+    check_untouched(path)
 
 
 def test_two_clients_write_at_once(server: HTTPServer) -> None:

@@ -9,17 +9,21 @@ from pathlib import Path
 import pytest
 
 import memlog
-from tests.mcp.conversation import drive
+from tests.mcp.conversation import (
+    check_untouched,
+    drive,
+    drive_read_only,
+    is_out_of_order,
+    write_tea,
+)
 from tests.mcp.serving import (
     LIMIT_S,
     PYTHON,
     arguments,
     environment,
     fields_of,
-    index_of,
     limited,
     over_stdio,
-    text_of,
 )
 
 INITIALIZE = {
@@ -48,23 +52,24 @@ def test_a_client_can_do_all_that_there_is(path: Path) -> None:
 
 
 def test_read_only_offers_and_does_nothing_that_writes(path: Path) -> None:
-    with memlog.open(path) as log:
-        log.scope("owner", "alice").write(title="Tea", body="green")
+    write_tea(path)
 
     async def test() -> None:
         async with over_stdio(path, "--read-only") as client:
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            assert names == ["memory_search", "memory_read"]
-            refused = await client.call_tool("memory_write", {"title": "x", "body": "x"})
-            assert refused.is_error
-            assert "can only be read here" in text_of(refused)
-            found = await client.call_tool("memory_search", {"query": "tea"})
-            assert fields_of(found)["notes"][0]["slug"] == "tea"
-            assert '"Tea"' in await index_of(client)
+            await drive_read_only(client)
 
     limited(test)
-    with memlog.open(path) as log:
-        assert log.position() == 1
+    check_untouched(path)
+
+
+def test_a_store_that_cannot_be_opened_is_told_without_its_place(path: Path) -> None:
+    path.write_bytes(b"no store")
+
+    async def test() -> None:
+        async with over_stdio(path) as client:
+            await is_out_of_order(client, path)
+
+    limited(test)
 
 
 def test_two_clients_share_one_store(path: Path) -> None:

@@ -187,6 +187,19 @@ def test_the_same_words_of_another_conversation_are_another_compaction(
     assert len(harvest.listed(log)) == 2
 
 
+def test_a_compaction_is_the_same_whatever_the_order_of_its_fields_and_however_deep(
+    log: Log, plugin: MemoryPlugin
+) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    fields = {"role": "user", "content": "hi", "meta": {"a": 1, "b": deep}}
+    for entry in (fields, dict(reversed(fields.items())), {**fields, "content": "ho"}):
+        plugin.before_compact([entry], {"agent_cfg": ALICE})
+
+    assert len(harvest.listed(log)) == 2
+
+
 def test_nothing_is_queued_when_nobody_asked_for_a_harvest(log: Log) -> None:
     plugin = MemoryPlugin(log, harvest=False)
 

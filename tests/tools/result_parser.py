@@ -22,8 +22,13 @@ _HEADLINE = re.compile(
     rf'- ({_SLUG}) \(\d{{4}}-\d\d-\d\d(?:, (?:web|compaction|import))?\): "(.*)"'
 )
 _SIMILAR = re.compile(rf'- ({_SLUG}) \(score [01]\.\d\d\): "(.*)"')
-_FOUND = re.compile(r"(\d+) notes?(?:, best first)?\. memory_read opens one by its slug\.")
-_NOTHING = "no note was found; try other words or fewer, and no topic."
+_FOUND = re.compile(
+    r"(\d+) notes?(?:, (?:best|newest) first)?\. memory_read opens one by its slug\."
+)
+_NOTHING = (
+    "no note was found; try other words or fewer, and no topic.",
+    "there is no note yet, or none of this topic.",
+)
 _WRITTEN = re.compile(
     rf"kept as the new note {_SLUG}\.|changed {_SLUG}\.|nothing to do: {_SLUG} says exactly this "
     r"already\.|this took its pin away; to keep a pin, send pinned: true with each rewrite\."
@@ -90,7 +95,7 @@ def _strings(node: object, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _read_search(line: str, said: Said) -> bool:
-    return bool(not line or _FOUND.fullmatch(line) or line == _NOTHING or _note(line, said))
+    return bool(not line or _FOUND.fullmatch(line) or line in _NOTHING or _note(line, said))
 
 
 def _read_read(line: str, said: Said) -> bool:

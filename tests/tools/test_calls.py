@@ -216,6 +216,26 @@ def test_a_search_that_finds_nothing_says_so(tools: Tools) -> None:
     )
 
 
+def test_a_list_is_told_as_one_and_not_as_a_search(tools: Tools) -> None:
+    assert tools.call("memory_search", {}).text == "There is no note yet, or none of this topic."
+    for title in ("First", "Second"):
+        tools.call("memory_write", {"title": title, "body": "x"})
+
+    listed = tools.call("memory_search", {"query": " "})
+    found = tools.call("memory_search", {"query": "x"})
+
+    assert [note["slug"] for note in listed.structured["notes"]] == ["second", "first"]
+    assert "2 notes, newest first." in listed.text
+    assert "2 notes, best first." in found.text
+
+
+def test_a_title_that_is_too_long_is_to_be_shortened(tools: Tools) -> None:
+    for field, advice in (("title", "shorten it"), ("body", "split the note")):
+        refused = tools.call("memory_write", {**WRITE, field: "x" * 32_001})
+
+        assert refused.text.endswith(f"are kept; {advice}")
+
+
 def test_a_link_gives_both_notes(tools: Tools) -> None:
     tools.call("memory_write", {**WRITE, "pinned": True})
     tools.call("memory_write", {"title": "Keys", "body": "None.", "source": PAGE})

@@ -113,7 +113,7 @@ def test_what_is_found_is_wrapped_each_once_and_nothing_else(batch: int) -> None
     notes = [_note(number, text) for number, text in enumerate(_all_texts()[batch::13], 1)]
     answer = answers.of_search(map(_hit, notes))
 
-    said = parse("memory_search", texts.of_search(answer))
+    said = parse("memory_search", texts.of_search(answer, by_words=True))
     check_structured(answer.model_dump())
 
     assert [(each.slug, _undone(each.text)) for each in said.wrapped] == [
