@@ -11,7 +11,9 @@ checkpoint, a position or a search index shows that the log was longer.
 
 from __future__ import annotations
 
+import errno
 import os
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -25,11 +27,13 @@ from memlog.copying import Copied, copy_log
 from memlog.errors import (
     CorruptStoreError,
     InvalidRequestError,
+    ReadOnlyError,
+    StoreFullError,
     StoreNotFoundError,
 )
 from memlog.searching import index_dir
 from memlog.settings import Settings
-from memlog.store import files
+from memlog.store import faults, files
 from memlog.store.connecting import open_connection
 from memlog.store.location import check_location, index_dir_of, is_postgres, sqlite_path
 from memlog.verify.opening import verify_file
@@ -38,6 +42,9 @@ from memlog.verify.run import Asked, verifier_keys
 
 Progress = Callable[[int, int], None]
 _BESIDE = ("", "-lock", "-wal", "-shm")
+_PENDING = ("-wal", "-journal")  # Writes that the engine would put into any file of that name.
+# What a file system says that knows no second name of a file, such as that of a USB stick.
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _INDEX = ("index",)  # Made anew where the store will be.
 
 
@@ -92,11 +99,12 @@ def back_up(
         TargetError, RetryError, DamageError: as for `memlog.open`.
     """
     chosen = settings or Settings()
-    with _beside(_new_place(path)) as beside:
-        if is_postgres(source):
+    of_file = None if is_postgres(source) else _existing(source)
+    with _beside(_new_place(path), source=of_file or path) as beside:
+        if of_file is None:
             copy_log(source, beside, settings=chosen)
         else:
-            _copy_file(_existing(source), beside, chosen)
+            _copy_file(of_file, beside, chosen)
         found = _verified(beside, chosen, {}, (), progress)
         _publish(beside, path)
     return _backed_up(found, str(path))
@@ -139,12 +147,12 @@ def restore(  # noqa: D417  # `progress` is that of `back_up`
             raise _older(path, found.events, f"position {position} was seen")
         _check_indexes(path, target, chosen, found)
     if is_postgres(target):
-        _restore_into_database(path, str(target), chosen)
-    else:
-        place = _new_place(_file(target))
-        with _beside(place) as beside:
-            _copy_file(path, beside, chosen)
-            _publish(beside, place)
+        copied = _restore_into_database(path, str(target), chosen)
+        return _backed_up(found, copied.target)
+    place = _new_place(_file(target))
+    with _beside(place, source=path) as beside:
+        _copy_file(path, beside, chosen)
+        _publish(beside, place)
     return _backed_up(found, str(target))
 
 
@@ -252,18 +260,29 @@ def _new_place(path: Path) -> Path:
             rule = "there is a file already; name a new one, or move it away"
             raise InvalidRequestError("target", str(place), rule)
         check_location(place)
+        for end in _PENDING:
+            pending = place.with_name(f"{place.name}{end}")
+            if pending.exists() and pending.stat().st_size:
+                rule = "it holds writes of a store that was there before; move it away as well"
+                raise InvalidRequestError("target", str(pending), rule)
     return place
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """Give a hidden name in the same directory, and leave nothing under it."""
+def _beside(place: Path, *, source: Path) -> Iterator[Path]:
+    """Give a hidden name in the same directory; leave nothing under it, and name it in no error."""
     beside = place.with_name(f".{place.name[:100]}-{uuid.uuid4()}")
     try:
         yield beside
+    except (CorruptStoreError, ReadOnlyError, StoreFullError) as error:
+        if not error.target.startswith(str(beside)):
+            raise
+        # A copy is damaged where its source is.
+        named = source if isinstance(error, CorruptStoreError) else place
+        raise type(error)(str(named), *error.args[1:]) from error
     finally:
         for end in _BESIDE:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # It is not there, or the medium cannot be written at all.
                 beside.with_name(f"{beside.name}{end}").unlink()
 
 
@@ -275,11 +294,14 @@ def _copy_file(source: Path, copy: Path, settings: Settings) -> None:
     name = files.uri(source, read_only=True, timeout_s=settings.lock_timeout_s)
     target = files.uri(copy, read_only=False, timeout_s=settings.lock_timeout_s)
     timeout_s = settings.lock_timeout_s
-    with (
-        closing(open_connection(name, timeout_s=timeout_s, read_only=True)) as reading,
-        closing(open_connection(target, timeout_s=timeout_s, read_only=True)) as writing,
-    ):
-        reading.backup(writing)
+    try:
+        with (
+            closing(open_connection(name, timeout_s=timeout_s, read_only=True)) as reading,
+            closing(open_connection(target, timeout_s=timeout_s, read_only=True)) as writing,
+        ):
+            reading.backup(writing)
+    except sqlite3.Error as error:
+        raise faults.translate(error, target=str(copy), timeout_s=timeout_s) from error
 
 
 def _publish(beside: Path, place: Path) -> None:
@@ -288,8 +310,18 @@ def _publish(beside: Path, place: Path) -> None:
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
         try:
-            os.link(beside, place)
+            _name(beside, place)
         except FileExistsError:
             rule = "a file came there meanwhile; name a new one"
             raise InvalidRequestError("target", str(place), rule) from None
     files.sync_directory(place)
+
+
+def _name(beside: Path, place: Path) -> None:
+    try:
+        os.link(beside, place)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        place.touch(mode=0o600, exist_ok=False)  # Nobody else's from here on.
+        beside.replace(place)

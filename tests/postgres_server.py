@@ -74,6 +74,11 @@ def execute(database_url: str, *statements: str) -> list[tuple[Any, ...]]:
     return rows
 
 
+def column(database_url: str, statement: str) -> list[object]:
+    """Run a statement and return the first column of its rows."""
+    return [row[0] for row in execute(database_url, statement)]
+
+
 def stop() -> None:
     """Stop the server, if this process is the last one that uses it."""
     server, directory = _Running.server, _Running.directory

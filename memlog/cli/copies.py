@@ -48,7 +48,8 @@ def backup(
     if asked.as_json:
         output.record(done)
     else:
-        output.line(f"backed up and verified {counted(done.events, 'event')}, root {done.root}")
+        output.line(f"backed up and verified {counted(done.events, 'event')}")
+        output.line(f"root {done.root}")
 
 
 def restore(
@@ -96,7 +97,8 @@ def restore(
     if asked.as_json:
         output.record(done)
     else:
-        output.line(f"verified and restored {counted(done.events, 'event')}, root {done.root}")
+        output.line(f"verified and restored {counted(done.events, 'event')}")
+        output.line(f"root {done.root}")
 
 
 def copy(
@@ -119,7 +121,8 @@ def copy(
         output.record(done)
     else:
         added = counted(done.events, "event")
-        output.line(f"copied {added}; the log ends at position {done.head}, root {done.root}")
+        output.line(f"copied {added}; the log ends at position {done.head}")
+        output.line(f"root {done.root}")
 
 
 def _named(asked: Session) -> str:

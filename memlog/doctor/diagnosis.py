@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from memlog import log as logs
 from memlog.doctor import indexes, postgres, sqlite
 from memlog.doctor.symptom import Symptom
-from memlog.errors import DamageError, format_error
+from memlog.errors import CorruptStoreError, DamageError, format_error
 from memlog.log import Log
 from memlog.settings import Settings
 from memlog.store.location import is_postgres, sqlite_path
@@ -56,14 +57,16 @@ def diagnose(target: str | os.PathLike[str], *, settings: Settings | None = None
     on_postgres = is_postgres(target)
     path = None if on_postgres else sqlite_path(target)
     symptoms: list[Symptom] = []
-    shown = os.fspath(target)
+    shown = "postgresql://***" if on_postgres else os.fspath(target)
     if path is not None:
         symptoms += sqlite.place_symptoms(path)
     try:
         with logs.open(target, settings=chosen, read_only=True, create=False) as log:
             shown = log.target
-            symptoms += _inside(log, on_postgres=on_postgres)
+            symptoms += _inside(log, path)
     except DamageError as error:
+        if isinstance(error, CorruptStoreError):
+            shown = error.target
         symptoms.append(Symptom("store", "bad", format_error(error)))
     return Diagnosis(
         target=shown,
@@ -72,10 +75,12 @@ def diagnose(target: str | os.PathLike[str], *, settings: Settings | None = None
     )
 
 
-def _inside(log: Log, *, on_postgres: bool) -> Iterator[Symptom]:
-    look = postgres.symptoms if on_postgres else sqlite.file_symptoms
+def _inside(log: Log, path: Path | None) -> Iterator[Symptom]:
     with log._store.reading() as cursor:  # noqa: SLF001  # an edge of ours
-        yield from look(cursor)
+        if path is None:
+            yield from postgres.symptoms(cursor)
+        else:
+            yield from sqlite.file_symptoms(cursor, path=path)
         yield _rebuild(cursor.execute("SELECT rebuild FROM notes_pointer").fetchone()[0])
     yield from indexes.symptoms(log)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -100,11 +101,13 @@ def _size(path: Path) -> int:
         return 0
 
 
-def file_symptoms(cursor: Executor) -> Iterator[Symptom]:
+def file_symptoms(cursor: Executor, *, path: Path) -> Iterator[Symptom]:
     """Yield what an open file says of itself."""
     (mode,) = cursor.execute("PRAGMA journal_mode").fetchone()
     if mode == "wal":
         yield Symptom("journal", "well", "wal; memlog commits with synchronous=FULL")
+    elif not os.access(path.parent, os.W_OK):  # The engine then opens it without its -wal.
+        yield Symptom("journal", "known", "none: nothing can be written here, only read")
     else:
         yield Symptom("journal", "bad", f"{mode}, not wal: another program changed it")
     (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()

@@ -59,9 +59,10 @@ def sqlite_path(target: object) -> Path | None:
         return None
     if name.startswith("sqlite:"):
         name = _url_path(name)
-    elif "://" in name:
+    elif "://" in name:  # A password may follow.
+        shown = f"{name.partition('://')[0]}://***"
         rule = "give a path, sqlite:///PATH, postgresql://… or :memory:"
-        raise InvalidRequestError("target", target, rule)
+        raise InvalidRequestError("target", shown, rule)
     if not name.strip() or "\0" in name:
         raise InvalidRequestError("target", target, "name a file")
     return Path(os.path.realpath(name))

@@ -32,7 +32,7 @@ from memlog.errors import (
     ReadOnlyError,
     StoreNotFoundError,
     UnknownOutcomeError,
-    UnreachableError,
+    UnsafeLocationError,
 )
 from memlog.store import pages, postgres_faults, postgres_opening
 from memlog.store.counters import Counters
@@ -54,6 +54,10 @@ _OUTCOME_PAUSE_S = 0.1
 _IDLE_IN_WRITE_MAX_S = 60  # A node that hangs must not keep the log's lock for ever.
 _WAIT_MIN_MS, _WAIT_MAX_MS = 1, 2**31 - 1  # To PostgreSQL a timeout of 0 means none.
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SET_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', true) "
+    "WHERE current_setting('synchronous_commit') = 'off'"
+)
 
 Clock = Callable[[], datetime]
 
@@ -99,35 +103,43 @@ class PostgresStore:
         self.counters = Counters()
         self._connections = Connections(conninfo, self.counters, timeout_s=lock_timeout_s)
         self._recorder = Recorder(Datastore(conninfo.text))
+        self._in_schema = ""
         now = self._now()
         try:
             with self._translated():
-                self._open(tables, now=now, create=create and not read_only)
+                with self.reading() as cursor:
+                    namespace = postgres_opening.place(
+                        cursor, self.target, is_named=conninfo.names_schema
+                    )
+                # A pooler's other clients, or a change of the role, may set another one meanwhile.
+                self._in_schema = f"; SET LOCAL search_path = {namespace}, pg_temp"
+                self._open(tables, namespace, now=now, create=create and not read_only)
         except BaseException:
             self.close()
             raise
 
     # --- Opening
 
-    def _open(self, tables: Sequence[str], *, now: str, create: bool) -> None:
+    def _open(self, tables: Sequence[str], namespace: str, *, now: str, create: bool) -> None:
         with self.reading() as cursor:
             is_there = postgres_opening.holds_log(cursor, self.target)
         if not is_there:
             if not create:
                 raise StoreNotFoundError(self.target)
             with closing(self._connections.open()) as connection:
-                wait_ms = self._wait_ms(self._timeout_s)
                 postgres_opening.create(
-                    connection, tables, target=self.target, now=now, wait_ms=wait_ms
+                    connection,
+                    tables,
+                    target=self.target,
+                    now=now,
+                    namespace=namespace,
+                    begin=self._begin_locked(self._timeout_s),
                 )
         with self.reading() as cursor:
             postgres_opening.check(cursor, self.target)
-            row = cursor.execute(
-                "SELECT log_id, secret, current_setting('synchronous_commit') FROM log"
-            ).fetchone()
+            row = cursor.execute("SELECT log_id, secret FROM log").fetchone()
             self.log_id: str = row[0]
             self.secret: bytes = row[1]
-        self._set_durable = "; SET LOCAL synchronous_commit = on" if row[2] == "off" else ""
 
     # --- Writing
 
@@ -159,7 +171,9 @@ class PostgresStore:
         with self._exclusive(wait_s) as left_s:
             try:
                 with self._translated(timeout_s=wait_s):
-                    begun = self._connections.begin_write(self._begin_write(left_s))
+                    begun = self._connections.begin_write(
+                        f"{self._begin_locked(left_s)}; {LOG_ROW}"
+                    )
                     self.counters.add("lock_wait_s", time.monotonic() - start)
                     cursor = Cursor(begun.connection.cursor(binary=True))
                     transaction = PostgresTransaction(
@@ -171,8 +185,7 @@ class PostgresStore:
                         log_row=_last_row(begun),
                     )
                     yield transaction
-                    transaction.finish()
-                self._commit(begun.connection, transaction)
+                    self._commit(begun.connection, transaction)
             except BaseException:
                 self.counters.add("refusals")
                 raise
@@ -182,16 +195,16 @@ class PostgresStore:
             finally:
                 self._connections.end_write()
 
-    def _begin_write(self, wait_s: float) -> str:
-        """Return what takes the log's lock and then reads its head, in one exchange.
+    def _begin_locked(self, wait_s: float) -> str:
+        """Return what begins a transaction and takes the log's lock, in one exchange.
 
         READ COMMITTED: the statements after the lock must see what its last holder committed.
         """
         return (
             "BEGIN ISOLATION LEVEL READ COMMITTED"
-            f"; SET LOCAL lock_timeout = {self._wait_ms(wait_s)}"
+            f"{self._in_schema}; SET LOCAL lock_timeout = {self._wait_ms(wait_s)}"
             f"; SET LOCAL idle_in_transaction_session_timeout = '{_IDLE_IN_WRITE_MAX_S}s'"
-            f"{self._set_durable}; {LOCK}; {LOG_ROW}"
+            f"; {_SET_DURABLE}; {LOCK}"
         )
 
     @staticmethod
@@ -200,18 +213,21 @@ class PostgresStore:
 
     def _commit(self, connection: Connection, transaction: PostgresTransaction) -> None:
         try:
-            status = connection.execute("COMMIT").statusmessage
+            ended = connection.execute(transaction.ending())
         except psycopg.Error as error:
             self._connections.drop_writer()
             self._settle(transaction, error)
         else:
-            assert status == "COMMIT", status  # A failed statement was swallowed inside the block.
+            while ended.nextset():
+                pass
+            # Or else a failed statement was swallowed inside the block.
+            assert ended.statusmessage == "COMMIT", ended.statusmessage
 
     def _settle(self, transaction: PostgresTransaction, error: psycopg.Error) -> None:
         """Return if the transaction was committed; raise if it was not, or if nobody knows."""
-        detail = postgres_faults.detail_of(error)
+        unknown = UnknownOutcomeError(self.target, postgres_faults.detail_of(error))
         if transaction.first is None:  # Nothing in the log tells: projections, queues, settings.
-            raise UnknownOutcomeError(self.target, detail) from error
+            raise unknown from error
         self.counters.add("outcomes_looked_up")
         deadline = time.monotonic() + _OUTCOME_WAIT_S
         while True:
@@ -219,24 +235,22 @@ class PostgresStore:
                 stored = self._is_stored(*transaction.first)
             except psycopg.Error:
                 if time.monotonic() > deadline:
-                    raise UnknownOutcomeError(self.target, detail) from error
+                    raise unknown from error
                 time.sleep(_OUTCOME_PAUSE_S)
             else:
                 break
         logger.warning(
-            "the connection broke during a commit, which was %s",
+            "a commit went wrong and was %s",
             "stored" if stored else "not stored",
             extra={"log_id": self.log_id, "position": transaction.first[0], "stored": stored},
         )
         if not stored:
-            raise UnreachableError(self.target, detail) from error
+            raise error
 
     def _is_stored(self, position: int, event_id: str) -> bool:
         """Look an event up on a new connection, once the lost transaction is known to be over."""
-        with self._connections.open() as connection:
-            connection.autocommit = False
-            connection.execute(f"SET LOCAL lock_timeout = {self._wait_ms(self._timeout_s)}")
-            connection.execute(LOCK)
+        with closing(self._connections.open()) as connection:
+            connection.execute(self._begin_locked(self._timeout_s).encode())
             row = (
                 Cursor(connection.cursor(binary=True))
                 .execute(f"SELECT state FROM {EVENTS_TABLE} WHERE rowid = ?", (position,))
@@ -306,16 +320,20 @@ class PostgresStore:
 
         Raises:
             ClosedError, ForkedError: the handle is not usable here.
+            UnsafeLocationError: the role may not read the tables.
             BusyError: other threads had all connections for `lock_timeout_s`.
             UnreachableError: the connection broke.
             CorruptStoreError: damage; the handle is closed.
         """
         self._check_usable()
         with self._translated():
-            connection = self._connections.begin_read(_BEGIN_READ)
+            connection = self._connections.begin_read(f"{_BEGIN_READ}{self._in_schema}")
             self.counters.add("views")
             try:
                 yield Cursor(connection.cursor(binary=True))
+            except psycopg.errors.InsufficientPrivilege as error:
+                why = f"this role may not read it ({postgres_faults.detail_of(error)})"
+                raise UnsafeLocationError(self.target, why) from error
             finally:
                 self._connections.put_reader(connection)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -28,6 +28,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 logger = logging.getLogger(__name__)
 
 READERS_MAX = 16
+_PREPARE_AFTER = 5  # times that a statement was run
 _PREPARED_MAX = 500  # Lists of different lengths make many statements.
 # Taken where the conninfo says nothing: no wait is without an end.
 _DEFAULTS: Mapping[str, str | int] = {
@@ -38,8 +39,11 @@ _DEFAULTS: Mapping[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret"})
-_SHOWN_ELSEWHERE = frozenset({"user", "port", "dbname", "client_encoding"})
+_SECRETS = frozenset(
+    {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
+)
+_HIDDEN = "postgresql://***"
+_SHOWN_ELSEWHERE = frozenset({"user", "dbname", "client_encoding"})
 
 
 class Conninfo:
@@ -48,41 +52,56 @@ class Conninfo:
     Attributes:
         text: what the driver gets.
         shown: a URL that names the same database, without passwords.
+        names_schema: whether its options say which schema to use.
     """
 
     def __init__(self, url: str) -> None:
         """Take a connection URL apart.
 
         Raises:
-            InvalidRequestError: it is none; the error does not repeat it, as a password may be
-                anywhere in it.
+            InvalidRequestError: it is none, or would be read as another one than was meant; the
+                error does not repeat it, as a password may be anywhere in it.
         """
         try:
             given = conninfo_to_dict(url)
         except psycopg.Error:
             rule = "write it as postgresql://USER@HOST:PORT/DATABASE?OPTION=VALUE"
-            raise InvalidRequestError("target", "postgresql://***", rule) from None
+            raise InvalidRequestError("target", _HIDDEN, rule) from None
+        if _splits_a_password(url):
+            rule = "its port is no number, or its password holds @, / or ?: write %40, %2F, %3F"
+            raise InvalidRequestError("target", _HIDDEN, rule)
+        self.names_schema = "search_path" in str(given.get("options", ""))
         missing = {name: value for name, value in _DEFAULTS.items() if name not in given}
         self.text = make_conninfo(url, client_encoding="utf8", **missing)
         self.shown = _shown(given)
 
 
+def _splits_a_password(url: str) -> bool:
+    """Tell whether a password may stand where the driver sees a host, a port or a database."""
+    before_options = url.partition("://")[2].partition("?")[0]
+    place, _, database = before_options.partition("/")
+    _, _, hosts = place.rpartition("@")
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
+    return "@" in database or place.count("@") > 1 or not all(map(_is_port, ports))
+
+
+def _is_port(text: str) -> bool:
+    return not text or (text.isascii() and text.isdigit())
+
+
 def _shown(given: Mapping[str, Any]) -> str:
-    user, port = given.get("user"), given.get("port")
     rest = {
         name: value
         for name, value in given.items()
         if name not in _SECRETS and name not in _SHOWN_ELSEWHERE
     }
-    host = str(rest.get("host") or "")
+    place, host = "", str(rest.get("host", ""))
     if host and not {"/", ","} & set(host):
         del rest["host"]
-    else:
-        host = ""
-    place = f"{quote(str(user))}@{host}" if user else host
-    url = (
-        f"postgresql://{place}{f':{port}' if port else ''}/{quote(str(given.get('dbname') or ''))}"
-    )
+        port = rest.pop("port", "")
+        place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    user = f"{quote(str(given['user']))}@" if "user" in given else ""
+    url = f"postgresql://{user}{place}/{quote(str(given.get('dbname', '')))}"
     return f"{url}?{urlencode(rest)}" if rest else url
 
 
@@ -90,7 +109,8 @@ class Connections:
     """Hands out the connections of one database.
 
     Attributes:
-        prepares: whether statements are prepared; turned off for good where a pooler forgets them.
+        prepares: whether statements are prepared; turned off for good where the server forgets
+            them.
     """
 
     def __init__(self, conninfo: Conninfo, counters: Counters, *, timeout_s: float) -> None:
@@ -110,12 +130,14 @@ class Connections:
         connection = psycopg.connect(
             self._conninfo.text,
             autocommit=True,
-            prepare_threshold=5 if self.prepares else None,
+            prepare_threshold=None,
             cursor_factory=psycopg.RawCursor,
             context=adapters(),
         )
-        connection.prepared_max = _PREPARED_MAX
         self._counters.add("connections")
+        if self.prepares and _is_direct(connection):
+            connection.prepare_threshold = _PREPARE_AFTER
+            connection.prepared_max = _PREPARED_MAX
         return connection
 
     def begin_read(self, statement: str) -> Connection:
@@ -135,9 +157,9 @@ class Connections:
                     connection, is_new = self.open(), True
                 try:
                     connection.execute(statement)
-                except psycopg.OperationalError:
+                except BaseException as error:
                     connection.close()
-                    if is_new:
+                    if is_new or not isinstance(error, psycopg.OperationalError):
                         raise
                     self._note_reconnection()
                 else:
@@ -153,7 +175,8 @@ class Connections:
     def put_reader(self, connection: Connection) -> None:
         """Take a connection back, after ending its transaction."""
         try:
-            if _ended(connection):
+            # A rollback would make the driver forget, and prepare anew, all statements.
+            if _ended(connection, connection.commit):
                 self._idle.append(connection)
             if self._closed:  # Looked at last: `close` may have emptied the queue just before.
                 self._close_idle()
@@ -180,7 +203,7 @@ class Connections:
 
     def end_write(self) -> None:
         """End what is left of a transaction on the writing connection: nothing of it is kept."""
-        if self._writer is not None and not _ended(self._writer):
+        if self._writer is not None and not _ended(self._writer, self._writer.rollback):
             self.drop_writer()
 
     def drop_writer(self) -> None:
@@ -208,11 +231,28 @@ class Connections:
                 return
 
 
-def _ended(connection: Connection) -> bool:
-    """Roll back what is open on a connection; close it and say False where that fails."""
+def _is_direct(connection: Connection) -> bool:
+    """Tell whether the server's process is the one that greeted, and no pooler stands in between.
+
+    Behind a pooler each transaction may run in another process, in which the driver's name for a
+    prepared statement can be another client's name for another statement: that would be run. A
+    pooler makes up the process that it greets with, as it keeps the key for cancelling to itself.
+    """
+    try:
+        row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return row == (connection.info.backend_pid,)
+
+
+def _ended(connection: Connection, end: Callable[[], None]) -> bool:
+    """End what is open on a connection; close it and say False where that fails."""
     try:
         if not connection.closed and connection.info.transaction_status != TransactionStatus.IDLE:
-            connection.rollback()
-    except psycopg.Error:
+            end()
+    except BaseException as error:
         connection.close()
+        if not isinstance(error, psycopg.Error):
+            raise
     return not connection.closed

@@ -54,7 +54,7 @@ def _triggers(namespace: str) -> tuple[str, ...]:
     events = f"{namespace}.{EVENTS_TABLE}"
     return (
         f"""
-        CREATE FUNCTION {EVENTS_TABLE}_next() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+        CREATE FUNCTION {EVENTS_TABLE}_next() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $memlog$
         BEGIN
             IF NEW.rowid IS DISTINCT FROM
                 (SELECT coalesce(max(rowid), 0) + 1 FROM {events})
@@ -70,14 +70,14 @@ def _triggers(namespace: str) -> tuple[str, ...]:
                 USING ERRCODE = 'integrity_constraint_violation';
             END IF;
             RETURN NEW;
-        END $$
+        END $memlog$
         """,
         f"""
-        CREATE FUNCTION {EVENTS_TABLE}_never() RETURNS trigger LANGUAGE plpgsql AS $$
+        CREATE FUNCTION {EVENTS_TABLE}_never() RETURNS trigger LANGUAGE plpgsql AS $memlog$
         BEGIN
             RAISE EXCEPTION 'append-only: events are never changed or deleted (%)', TG_OP
             USING ERRCODE = 'integrity_constraint_violation';
-        END $$
+        END $memlog$
         """,
         *(
             statement

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from psycopg import sql
+
 from memlog.store.transaction import Transaction
+
+_ENDING = sql.SQL("UPDATE log SET position = {}, recorded_at = {}; NOTIFY {}, {}; COMMIT")
+_COMMIT = sql.SQL("COMMIT")
 
 
 class PostgresTransaction(Transaction):
     """One open write; see `memlog.store.transaction.Transaction`."""
 
-    def finish(self) -> None:
-        """Store the new head and wake those who follow; the last thing before the commit.
+    def ending(self) -> sql.SQL | sql.Composed:
+        """Return what stores the new head, wakes those who follow, and commits: one exchange.
 
         The message is a hint: PostgreSQL sends it when the transaction commits, and loses it where
         nobody listens.
         """
-        if self.first is not None:
-            self.cursor.execute(
-                "WITH moved AS (UPDATE log SET position = ?, recorded_at = ? RETURNING position) "
-                "SELECT pg_notify(?, position::text) FROM moved",
-                (self.head, self.recorded_at, channel(self._log_id)),
-            )
+        if self.first is None:
+            return _COMMIT
+        heard = sql.Identifier(channel(self._log_id))
+        return _ENDING.format(self.head, self.recorded_at, heard, str(self.head))
 
 
 def channel(log_id: str) -> str:

@@ -22,6 +22,7 @@ def test_a_log_goes_to_a_backup_and_comes_back(alice: Run, tmp_path: Path) -> No
 
     done = alice("backup", backup)
     assert (done.code, done.out[:31]) == (0, b"backed up and verified 2 events")
+    assert max(map(len, done.out.splitlines())) <= 80
     assert alice("--db", restored, "restore", backup).code == 0
 
     assert alice("--db", restored, "log").out == alice("log").out

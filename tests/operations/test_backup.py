@@ -1,26 +1,36 @@
 """A backup during writes restores to a verified store, and never over a longer history."""
 
+import errno
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import memlog.log
+from memlog import backup as backups
 from memlog.backup import back_up, restore
 from memlog.errors import (
     CorruptStoreError,
+    DamageError,
     InvalidRequestError,
+    ReadOnlyError,
+    StoreFullError,
     StoreNotFoundError,
 )
 from memlog.log import Log
 from memlog.settings import Settings
 from memlog.signing import SigningKey
+from memlog.store.connecting import open_connection
 from memlog.testing import tables_equal_fold
 from tests.operations.targets import ENGINES, Places, fill, places
 from tests.postgres.twins import stored
+from tests.postgres_server import execute
 
 
 @pytest.fixture
@@ -128,6 +138,125 @@ def test_a_damaged_backup_is_not_restored(stores: Places, tmp_path: Path) -> Non
     with pytest.raises(CorruptStoreError, match="note"):
         restore(tmp_path / "backup.db", target)
     assert not Path(target).exists()
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_writes_that_wait_beside_the_place_are_not_put_into_it(
+    stores: Places, tmp_path: Path, end: str
+) -> None:
+    """The engine would write them into whatever file has that name."""
+    source, backup = stores.new("sqlite"), tmp_path / "backup.db"
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+        back_up(source, backup)
+        fill(log, count=2)
+        pending = Path(f"{source}-wal").read_bytes()
+    place = tmp_path / "again.db"
+    place.with_name(f"again.db{end}").write_bytes(pending)
+
+    for make in (partial(restore, backup, place), partial(back_up, source, place)):
+        with pytest.raises(InvalidRequestError, match="writes of a store that was there"):
+            make()
+
+    assert not place.exists()
+    place.with_name(f"again.db{end}").write_bytes(b"")
+    assert restore(backup, place).events == 6
+
+
+def test_a_full_disk_is_told_and_nothing_is_left(
+    stores: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+
+    def open_small(name: str, **how: Any) -> sqlite3.Connection:  # noqa: ANN401  # as it came
+        connection = open_connection(name, **how)
+        connection.execute("PRAGMA max_page_count = 5")
+        return connection
+
+    monkeypatch.setattr("memlog.backup.open_connection", open_small)
+
+    with pytest.raises(StoreFullError) as caught:
+        back_up(source, tmp_path / "backup.db")
+
+    assert caught.value.target == str(tmp_path / "backup.db")
+    assert not list(tmp_path.glob("*backup*"))
+
+
+def test_a_place_that_cannot_be_written_is_named(
+    stores: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "read-only", str(path))
+
+    monkeypatch.setattr("os.open", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+
+    with pytest.raises(ReadOnlyError) as caught:
+        back_up(source, tmp_path / "backup.db")
+
+    assert caught.value.target == str(tmp_path / "backup.db")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_damaged_log_is_named_not_its_copy(stores: Places, tmp_path: Path, engine: str) -> None:
+    source = stores.new(engine)
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+        shown = log.target
+        spoil = "UPDATE stored_events SET topic = 'note_written/9' WHERE rowid = 2"
+        if engine == "sqlite":
+            with closing(sqlite3.connect(source)) as connection, connection:
+                connection.execute("DROP TRIGGER stored_events_append_only_update")
+                connection.execute(spoil)
+        else:
+            execute(source, "ALTER TABLE stored_events DISABLE TRIGGER USER", spoil)
+
+    with pytest.raises(DamageError) as caught:
+        back_up(source, tmp_path / "backup.db")
+
+    assert ".backup.db" not in str(caught.value)
+    assert getattr(caught.value, "target", shown) == shown
+    assert not list(tmp_path.glob("*backup*"))
+
+
+def test_a_file_system_without_second_names_gets_its_backup(
+    stores: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stores.new("sqlite")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+
+    def refuse(path: Path, place: Path) -> None:
+        raise OSError(errno.EPERM, "no links here", str(path), None, str(place))
+
+    monkeypatch.setattr("os.link", refuse)
+    backup = tmp_path / "backup.db"
+
+    assert back_up(source, backup).events == 6
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    with memlog.log.open(backup) as log:
+        assert log.position() == 6
+    (tmp_path / "taken.db").write_bytes(b"")
+    with pytest.raises(FileExistsError):
+        backups._name(backup, tmp_path / "taken.db")  # noqa: SLF001  # a file that came meanwhile
+    assert (tmp_path / "taken.db").read_bytes() == b""
+
+
+def test_a_password_of_the_target_is_not_in_the_answer(stores: Places, tmp_path: Path) -> None:
+    source, target = stores.new("sqlite"), stores.new("postgres")
+    with memlog.log.open(source) as log:
+        fill(log, count=2)
+    back_up(source, tmp_path / "backup.db")
+
+    done = restore(tmp_path / "backup.db", f"{target}&password=hidden")
+
+    assert "hidden" not in done.target
 
 
 def test_what_is_not_there_cannot_be_backed_up(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """The doctor: each symptom is seen where it is, and on a healthy store none is bad."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import memlog.log
-from memlog.doctor import Diagnosis, diagnose, postgres, sqlite
+from memlog.doctor import Diagnosis, diagnose, postgres
+from memlog.doctor import sqlite as sqlite_symptoms
 from memlog.errors import StoreNotFoundError, UnreachableError
 from memlog.settings import Settings
+from memlog.store import files
 from tests.operations.targets import fill
 from tests.postgres_server import execute
 
@@ -73,7 +77,7 @@ def test_damage_is_a_symptom_not_an_error(path: Path) -> None:
     ("version", "state"), [((3, 51, 2), "known"), ((3, 51, 3), "well"), ((3, 40, 1), "known")]
 )
 def test_the_wal_reset_bug_is_told_by_the_version(version: tuple[int, ...], state: str) -> None:
-    assert sqlite.engine(version).state == state
+    assert sqlite_symptoms.engine(version).state == state
 
 
 @pytest.mark.parametrize(
@@ -81,11 +85,11 @@ def test_the_wal_reset_bug_is_told_by_the_version(version: tuple[int, ...], stat
     [(10**6, 10**5, "bad"), (10**9, 9 * 10**8, "known"), (10**9, 10**6, "well")],
 )
 def test_room_on_the_disk_is_told(free: int, size: int, state: str) -> None:
-    assert sqlite.space(free, size).state == state
+    assert sqlite_symptoms.space(free, size).state == state
 
 
 def test_a_large_write_ahead_log_is_told() -> None:
-    assert [sqlite.write_ahead(size).state for size in (0, 10**9)] == ["well", "known"]
+    assert [sqlite_symptoms.write_ahead(size).state for size in (0, 10**9)] == ["well", "known"]
 
 
 def test_an_index_that_cannot_be_used_is_told(path: Path) -> None:
@@ -100,6 +104,18 @@ def test_a_rebuild_that_was_broken_off_is_told(path: Path) -> None:
         write.cursor.execute("UPDATE notes_pointer SET rebuild = 'x'")
 
     assert states(diagnose(path))["rebuild"] == "known"
+
+
+def test_a_file_that_can_only_be_read_is_not_called_changed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On such a medium the engine reads it without its -wal, and names another journal."""
+    name = files.immutable_uri(path)
+    with closing(sqlite3.connect(name, uri=True)) as connection:
+        for writable, state in ((True, "bad"), (False, "known")):
+            monkeypatch.setattr("os.access", lambda *_, writable=writable: writable)
+            journal = next(sqlite_symptoms.file_symptoms(connection.cursor(), path=path))
+            assert (journal.name, journal.state) == ("journal", state)
 
 
 def test_no_store_is_made(tmp_path: Path) -> None:
@@ -121,6 +137,17 @@ def test_a_healthy_database_has_no_bad_symptom(postgres_url: str, tmp_path: Path
     assert found.ok, found
     assert states(found)["append-only"] == states(found)["durability"] == "well"
     assert found.engine == "postgres"
+
+
+def test_a_damaged_database_is_named_without_its_password(postgres_url: str) -> None:
+    with memlog.log.open(postgres_url) as log:
+        shown = log.target
+    execute(postgres_url, "UPDATE log SET position = 9")
+
+    found = diagnose(f"{postgres_url}&password=hidden")
+
+    assert (states(found), found.target) == ({"store": "bad"}, shown)
+    assert "hidden" not in str(found)
 
 
 def test_a_trigger_that_is_off_is_seen(postgres_url: str) -> None:

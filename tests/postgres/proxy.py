@@ -1,5 +1,9 @@
-"""A wire to the server that can be cut: before a commit arrives, or before its answer returns."""
+"""A wire to the server that can be cut: before a commit arrives, or before its answer returns.
 
+Or it greets as a transaction pooler does, which makes up the process that clients talk to.
+"""
+
+import re
 import socket
 import tempfile
 import threading
@@ -14,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 Cut = Literal["before", "after", "hold"]
 _CHUNK = 65_536
+_PROCESS = re.compile(rb"K\0\0\0[\x0c-\xff]")  # BackendKeyData: its length, then the process.
 
 
 class Proxy:
@@ -24,6 +29,7 @@ class Proxy:
             it stays on its way while the client's side is cut, until `release` is set; None: all
             is forwarded.
         commits: number of COMMITs seen.
+        pools: name another process than the server's when a client is greeted.
         release: lets what is held go on to the server.
     """
 
@@ -31,6 +37,7 @@ class Proxy:
         self._server = server
         self.cut: Cut | None = None
         self.commits = 0
+        self.pools = False
         self.release = threading.Event()
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
@@ -49,13 +56,14 @@ class Proxy:
             )
             server.connect(self._server)
             self._open += [client, server]
-            for target, pair in ((self._upstream, (client, server)), (_pump, (server, client))):
+            ways = ((self._upstream, (client, server)), (self._downstream, (server, client)))
+            for target, pair in ways:
                 threading.Thread(target=target, args=pair, daemon=True).start()
 
     def _upstream(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while sent := client.recv(_CHUNK):
-                if b"COMMIT\0" in sent:  # The whole statement, and no isolation level.
+                if b"COMMIT\0" in sent:  # The end of a statement, and no isolation level.
                     self.commits += 1
                     cut, self.cut = self.cut, None
                     if cut == "before":
@@ -68,6 +76,17 @@ class Proxy:
                 server.sendall(sent)
         _end(server, client)
 
+    def _downstream(self, server: socket.socket, client: socket.socket) -> None:
+        with suppress(OSError):
+            while answer := server.recv(_CHUNK):
+                greeting = _PROCESS.search(answer) if self.pools else None
+                if greeting is not None:
+                    end = greeting.end()
+                    answer = answer[:end] + b"\x7f\0\0\1" + answer[end + 4 :]
+                client.sendall(answer)
+        with suppress(OSError):  # The server may still have to work on what the client sent before.
+            client.shutdown(socket.SHUT_RDWR)
+
     def sever(self) -> None:
         """Cut every connection."""
         while self._open:
@@ -78,14 +97,6 @@ class Proxy:
         self.release.set()
         _end(self._listener)
         self.sever()
-
-
-def _pump(server: socket.socket, client: socket.socket) -> None:
-    with suppress(OSError):
-        while answer := server.recv(_CHUNK):
-            client.sendall(answer)
-    with suppress(OSError):  # The server may still have to work on what the client sent before.
-        client.shutdown(socket.SHUT_RDWR)
 
 
 def _end(*ends: socket.socket) -> None:
