@@ -26,8 +26,8 @@ Db = Annotated[
     typer.Option(
         "--db",
         metavar="TARGET",
-        help="A file, or sqlite:///FILE. [env: MEMLOG_DB; default: notes.db in your data "
-        "directory; 'memlog stats' shows it]",
+        help="A file, sqlite:///FILE or postgresql://. [env: MEMLOG_DB; default: notes.db in your "
+        "data directory; 'memlog stats' shows it]",
     ),
 ]
 In = Annotated[

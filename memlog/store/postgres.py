@@ -10,45 +10,37 @@ the lost transaction held to its end. Every wait has an end.
 from __future__ import annotations
 
 import logging
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import psycopg
 
-from memlog import codec, text
+from memlog import codec
 from memlog.errors import (
     BusyError,
-    ClosedError,
     CorruptStoreError,
-    ForkedError,
-    InvalidRequestError,
     ReadOnlyError,
     StoreNotFoundError,
     UnknownOutcomeError,
     UnsafeLocationError,
 )
-from memlog.store import pages, postgres_faults, postgres_opening
-from memlog.store.counters import Counters
+from memlog.store import postgres_faults, postgres_opening
+from memlog.store.handle import Clock, Handle
 from memlog.store.postgres_connections import Connection, Connections, Conninfo
 from memlog.store.postgres_dialect import Cursor
 from memlog.store.postgres_hints import Listening
 from memlog.store.postgres_recorder import LOCK, Datastore, Recorder
 from memlog.store.postgres_transaction import PostgresTransaction, channel
-from memlog.store.protocol import NO_LIMIT
 from memlog.store.recorder import stored_events
 from memlog.store.rows import EVENTS_TABLE, StoredRow
 from memlog.store.transaction import LOG_ROW
 
 logger = logging.getLogger(__name__)
 
-_CLOSED = "it was closed"
 _OUTCOME_WAIT_S = 15.0
 _OUTCOME_PAUSE_S = 0.1
 _IDLE_IN_WRITE_MAX_S = 60  # A node that hangs must not keep the log's lock for ever.
@@ -59,10 +51,8 @@ _SET_DURABLE = (
     "WHERE current_setting('synchronous_commit') = 'off'"
 )
 
-Clock = Callable[[], datetime]
 
-
-class PostgresStore:
+class PostgresStore(Handle):
     """An open log; see `memlog.store.protocol.Store`."""
 
     def __init__(
@@ -94,13 +84,13 @@ class PostgresStore:
             CorruptStoreError: it is damaged.
         """
         conninfo = Conninfo(url)
-        self.target, self.read_only = conninfo.shown, read_only
-        self.index_dir: Path | None = _cache_dir()
-        self._clock, self._timeout_s = clock, lock_timeout_s
-        self._pid = os.getpid()
-        self._writer = threading.Lock()
-        self._closed_because: str | None = None
-        self.counters = Counters()
+        super().__init__(
+            conninfo.shown,
+            index_dir=_cache_dir(),
+            clock=clock,
+            lock_timeout_s=lock_timeout_s,
+            read_only=read_only,
+        )
         self._connections = Connections(conninfo, self.counters, timeout_s=lock_timeout_s)
         self._recorder = Recorder(Datastore(conninfo.text))
         self._in_schema = ""
@@ -167,8 +157,8 @@ class PostgresStore:
             raise ReadOnlyError(self.target)
         now = self._now()
         wait_s = self._timeout_s if wait_s is None else wait_s
-        start = time.monotonic()
         with self._exclusive(wait_s) as left_s:
+            start = time.monotonic()
             try:
                 with self._translated(timeout_s=wait_s):
                     begun = self._connections.begin_write(
@@ -258,33 +248,9 @@ class PostgresStore:
             )
         return row is not None and codec.decode_envelope(row[0]).event_id == event_id
 
-    def _now(self) -> str:
-        moment: object = self._clock()  # Injected: its type is only promised.
-        if not isinstance(moment, datetime) or moment.utcoffset() is None:
-            raise InvalidRequestError("clock", moment, "it must give an aware datetime")
-        return text.utc_text(moment)
-
-    @contextmanager
-    def _exclusive(self, wait_s: float) -> Iterator[float]:
-        """Exclude the other threads of this handle; gives the seconds that are left to wait."""
-        deadline = time.monotonic() + wait_s
-        acquired: list[bool] = []
-        try:
-            # One call in C: no interrupt can come between taking the lock and knowing it.
-            acquired.extend(
-                map(self._writer.acquire, (True,), (min(wait_s, threading.TIMEOUT_MAX),))
-            )
-            if not acquired[0]:
-                self.counters.add("busy")
-                raise BusyError(self.target, wait_s)
-            yield max(deadline - time.monotonic(), 0.0)
-        finally:
-            if True in acquired:
-                try:
-                    if self._closed_because is not None:
-                        self._connections.drop_writer()
-                finally:
-                    self._writer.release()
+    def _leave(self) -> None:
+        if self._closed_because is not None:
+            self._connections.drop_writer()
 
     @contextmanager
     def _translated(self, *, timeout_s: float | None = None) -> Iterator[None]:
@@ -337,46 +303,15 @@ class PostgresStore:
             finally:
                 self._connections.put_reader(connection)
 
-    def rows(self, *, after: int = 0, up_to: int = NO_LIMIT) -> Iterator[StoredRow]:
-        """Yield stored events with positions in (after, up_to], in order."""
-        return pages.log_rows(self.reading, after=after, up_to=up_to)
-
-    def stream_rows(
-        self, stream: str, *, after: int = 0, up_to: int = NO_LIMIT, containing: bytes = b""
-    ) -> Iterator[StoredRow]:
-        """Yield a stream's stored events with seqs in (after, up_to], in order.
-
-        Args:
-            stream: name of the stream.
-            after: the seq before the first.
-            up_to: the last seq.
-            containing: bytes that the state of each must hold.
-        """
-        return pages.stream_rows(
-            self.reading, stream, after=after, up_to=up_to, containing=containing
-        )
-
     def hint(self) -> Listening:
         """Return what waits for the next append; close it."""
         return Listening(channel(self.log_id), self._connections.open)
 
     # --- Ending
 
-    def _check_usable(self) -> None:
-        if self._closed_because is not None:
-            raise ClosedError(self.target, self._closed_because)
-        pid = os.getpid()
-        if pid != self._pid:
-            raise ForkedError(self.target, self._pid, pid)
-
-    def close(self) -> None:
-        """Close the store; a second call does nothing. In a forked child it leaves all alone."""
-        if os.getpid() != self._pid:
-            return
-        self._closed_because = self._closed_because or _CLOSED
+    def _begin_closing(self) -> bool:
         self._connections.close()
-        with suppress(BusyError), self._exclusive(self._timeout_s):
-            pass  # Whoever leaves last takes the writing connection along.
+        return True
 
 
 def _last_row(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[int, str] | None:

@@ -11,49 +11,37 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from memlog import text
 from memlog.errors import (
-    BusyError,
     ClosedError,
     CorruptStoreError,
-    ForkedError,
-    InvalidRequestError,
     ReadOnlyError,
     StoreNotFoundError,
 )
-from memlog.store import checks, faults, files, pages, schema
+from memlog.store import checks, faults, files, schema
 from memlog.store.connections import Connections
-from memlog.store.counters import Counters
+from memlog.store.handle import CLOSED, Clock, Handle
 from memlog.store.hints import Polling
 from memlog.store.location import MEMORY, check_location, index_dir_of
 from memlog.store.lockfile import LockFile
-from memlog.store.protocol import NO_LIMIT
 from memlog.store.rows import StoredRow
 from memlog.store.transaction import LOG_ROW, Transaction
 
 if TYPE_CHECKING:
     from memlog.store.recorder import Recorder
 
-_WAIT_MAX_S = threading.TIMEOUT_MAX
 _EPOCH = "0001-01-01T00:00:00.000000Z"  # Before every clock.
-_CLOSED = "it was closed"
 # What a failed fsync left in the -wal may be found there, or be written over, at the next opening.
 _DURING_COMMIT = "during the commit: open it again, and the same request_id tells what was stored"
 
-Clock = Callable[[], datetime]
 
-
-class SQLiteStore:
+class SQLiteStore(Handle):
     """An open log. Safe to share between threads; not across a fork."""
 
     def __init__(
@@ -89,14 +77,13 @@ class SQLiteStore:
             BusyError: another process held the lock for too long.
         """
         self.path = path
-        self.target = MEMORY if path is None else str(path)
-        self.index_dir = None if path is None else index_dir_of(path)
-        self.read_only = read_only
-        self._clock, self._timeout_s = clock, lock_timeout_s
-        self._pid = os.getpid()
-        self._writer = threading.Lock()
-        self._closed_because: str | None = None
-        self.counters = Counters()
+        super().__init__(
+            MEMORY if path is None else str(path),
+            index_dir=None if path is None else index_dir_of(path),
+            clock=clock,
+            lock_timeout_s=lock_timeout_s,
+            read_only=read_only,
+        )
         self._lock_file: LockFile | None = None
         self._open_connections: Connections | None = None
         now = self._now()
@@ -190,7 +177,7 @@ class SQLiteStore:
     def _connections(self) -> Connections:
         connections = self._open_connections
         if connections is None or self._closed_because is not None:  # By another thread, just now.
-            raise ClosedError(self.target, self._closed_because or _CLOSED)
+            raise ClosedError(self.target, self._closed_because or CLOSED)
         return connections
 
     # --- Writing
@@ -248,35 +235,9 @@ class SQLiteStore:
             detail = "its file was moved, replaced or deleted while it was open"
             raise CorruptStoreError(self.target, detail)
 
-    def _now(self) -> str:
-        moment: object = self._clock()  # Injected: its type is only promised.
-        if not isinstance(moment, datetime) or moment.utcoffset() is None:
-            raise InvalidRequestError("clock", moment, "it must give an aware datetime")
-        return text.utc_text(moment)
-
-    @contextmanager
-    def _exclusive(self, wait_s: float) -> Iterator[None]:
-        """Exclude the other writers: threads by a lock, processes by the lock file."""
-        start = time.monotonic()
-        deadline = start + wait_s
-        acquired: list[bool] = []
-        try:
-            # One call in C: no interrupt can come between taking the lock and knowing it.
-            acquired.extend(map(self._writer.acquire, (True,), (min(wait_s, _WAIT_MAX_S),)))
-            lock_file = self._lock_file
-            if not acquired[0] or (
-                lock_file is not None and not lock_file.lock(deadline - time.monotonic())
-            ):
-                self.counters.add("busy")
-                raise BusyError(self.target, wait_s)
-            self.counters.add("lock_wait_s", time.monotonic() - start)
-            yield
-        finally:
-            if True in acquired:
-                try:
-                    self._leave()
-                finally:
-                    self._writer.release()
+    def _exclude_processes(self, wait_s: float) -> bool:
+        """Take the lock file's lock."""
+        return self._lock_file is None or self._lock_file.lock(wait_s)
 
     def _leave(self) -> None:
         """End an exclusive part: after `close`, or after damage, the connections go as well."""
@@ -353,44 +314,11 @@ class SQLiteStore:
             if connection.in_transaction:
                 connection.rollback()
 
-    def rows(self, *, after: int = 0, up_to: int = NO_LIMIT) -> Iterator[StoredRow]:
-        """Yield stored events with positions in (after, up_to], in order."""
-        return pages.log_rows(self.reading, after=after, up_to=up_to)
-
-    def stream_rows(
-        self, stream: str, *, after: int = 0, up_to: int = NO_LIMIT, containing: bytes = b""
-    ) -> Iterator[StoredRow]:
-        """Yield a stream's stored events with seqs in (after, up_to], in order.
-
-        Args:
-            stream: name of the stream.
-            after: the seq before the first.
-            up_to: the last seq.
-            containing: bytes that the state of each must hold.
-        """
-        return pages.stream_rows(
-            self.reading, stream, after=after, up_to=up_to, containing=containing
-        )
-
     def hint(self) -> Polling:
         """Return what waits for the next append; close it."""
         return Polling()
 
     # --- Ending
 
-    def _check_usable(self) -> None:
-        if self._closed_because is not None:
-            raise ClosedError(self.target, self._closed_because)
-        pid = os.getpid()
-        if pid != self._pid:
-            raise ForkedError(self.target, self._pid, pid)
-
-    def close(self) -> None:
-        """Close the store; a second call does nothing. In a forked child it leaves all alone."""
-        if os.getpid() != self._pid:
-            return
-        self._closed_because = self._closed_because or _CLOSED
-        if self._open_connections is None and self._lock_file is None:
-            return
-        with suppress(BusyError), self._exclusive(self._timeout_s):
-            pass  # Whoever leaves last takes the connections along; that may be a write elsewhere.
+    def _begin_closing(self) -> bool:
+        return self._open_connections is not None or self._lock_file is not None

@@ -76,10 +76,18 @@ def test_a_target_is_a_path_or_a_url(
 
 @pytest.mark.parametrize(
     "target",
-    ["", "  ", "a\0b", "postgresql://host/db", "sqlite://host/x", "sqlite:///a?mode=ro", b"x", 7],
+    ["", "  ", "a\0b", "sqlite://host/x", "sqlite:///a?mode=ro", b"x", 7],
 )
 def test_any_other_target_is_refused_by_name(target: object) -> None:
     with pytest.raises(InvalidRequestError, match=r"^target ") as caught:
         sqlite_path(target)
 
     assert caught.value.value == target
+
+
+def test_a_url_of_another_kind_is_refused_without_its_password() -> None:
+    with pytest.raises(InvalidRequestError, match=r"^target ") as caught:
+        sqlite_path("mysql://me:secret@host/db")
+
+    assert caught.value.value == "mysql://***"
+    assert "secret" not in str(caught.value)
