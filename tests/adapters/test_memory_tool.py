@@ -195,7 +195,8 @@ def test_what_was_shown_once_is_found_at_its_place(body: str, data: st.DataObjec
     if not old or body.count(old) != 1:
         return
 
-    assert only_place(body, old, "/memories/x") == (start, start + len(old))
+    first = body.index(old)  # What overlaps itself is counted once, and its first place taken.
+    assert only_place(body, old, "/memories/x") == (first, first + len(old))
 
 
 def test_a_delete_retires_and_the_path_is_free_again(memory: Memory) -> None:
