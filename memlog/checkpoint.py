@@ -26,7 +26,7 @@ from memlog.verify.events import EventChecks, Progress
 from memlog.verify.expected import Expected
 from memlog.verify.nodes import TreeCheck
 from memlog.verify.report import Finding, Findings
-from memlog.verify.run import Asked, stored_rows, verify
+from memlog.verify.run import Asked, stored_pages, verify
 from memlog.verify.tables import last_seq
 from projections import checkpoints, tree
 
@@ -161,7 +161,7 @@ def _verified_since(
         last_seq_of=lambda stream: last_seq(cursor, stream, up_to=start),
     )
     total = structure.highest_position(cursor) - start
-    checks.run(stored_rows(cursor, after=start), total=total, progress=signing.progress)
+    checks.run(stored_pages(cursor, after=start), total=total, progress=signing.progress)
     expected.close()
     head = structure.head(cursor, findings)
     if head is not None:
@@ -176,8 +176,8 @@ def _verified_since(
 
 def _time_at(cursor: Executor, position: int) -> str:
     """Return when an event was recorded; "" for position 0."""
-    row = next(stored_rows(cursor, after=position - 1), None) if position else None
-    return "" if row is None else decode_envelope(row.state, position=position).recorded_at
+    page = next(stored_pages(cursor, after=position - 1), None) if position else None
+    return "" if page is None else decode_envelope(page[0].state, position=position).recorded_at
 
 
 def _write(path: Path, note: bytes) -> None:

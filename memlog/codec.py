@@ -201,21 +201,6 @@ def _join(envelope: bytes, salt_hex: str, payload: bytes) -> bytes:
     return b"".join((_ENVELOPE, envelope, _SALT, salt_hex.encode(), _PAYLOAD, payload, _END))
 
 
-def _is_joined(state: bytes, envelope: bytes, salt_hex: str, payload: bytes) -> bool:
-    """Tell whether `state` is what `_join` gives; nothing of it is copied."""
-    salt_at = len(_ENVELOPE) + len(envelope)
-    middle = b"%b%b%b" % (_SALT, salt_hex.encode(), _PAYLOAD)
-    payload_at = salt_at + len(middle)
-    return (
-        len(state) == payload_at + len(payload) + len(_END)
-        and state.startswith(_ENVELOPE)
-        and state.startswith(envelope, len(_ENVELOPE))
-        and state.startswith(middle, salt_at)
-        and state.startswith(payload, payload_at)
-        and state.endswith(_END)
-    )
-
-
 def replayed(type_: str, state: bytes, *, position: int) -> Record:
     """Return what `state` holds, for folding: types and fields are checked, canonical form is not.
 
@@ -268,7 +253,7 @@ def examined(type_: str, state: bytes, *, position: int) -> tuple[Record, Parts]
     """
     record = replayed(type_, state, position=position)
     envelope, payload = _encode_json(record.envelope), _encode_json(record.payload)
-    if not _is_joined(state, envelope, record.salt, payload):
+    if _join(envelope, record.salt, payload) != state:
         raise CorruptEventError(position, "its bytes are not in canonical form")
     if (fault := _fault(record)) is not None:
         raise CorruptEventError(position, fault)

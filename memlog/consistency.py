@@ -38,6 +38,10 @@ from memlog.proof import (
 HEADER = "memlog-consistency/1"
 
 
+class OtherCheckpointError(ProofError):
+    """The proof begins at another checkpoint than the one that was kept: get the proof for that."""
+
+
 class Consistency(NamedTuple):
     """A consistency proof, the older log that it starts from, and the signed later checkpoint."""
 
@@ -96,8 +100,10 @@ def check_consistency_file(
     origin, size, root = parse_checkpoint(proof.note.text)
     if old is not None and old.origin != origin:
         raise OtherLogError(old.origin, origin)
-    if old is not None and (old.size, old.root) != (proof.old_size, proof.old_root):
-        raise ConsistencyError(old.size, proof.old_size, old.root.hex(), proof.old_root.hex())
+    if old is not None and old.size != proof.old_size:
+        raise OtherCheckpointError(old.size, proof.old_size)
+    if old is not None and old.root != proof.old_root:
+        raise ConsistencyError(old.size, old.root.hex(), proof.old_root.hex())
     check_consistency(
         old_size=proof.old_size, old_root=proof.old_root, size=size, root=root, proof=proof.hashes
     )

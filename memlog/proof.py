@@ -21,11 +21,10 @@ has one form: what a parser reads, written again, gives the same bytes, or it is
     {"format":"memlog-proof/1","envelope":{...},"salt":"...","payload":{...},"proof":"..."}
 
   `envelope` and `payload` are the stored bytes, unchanged; no object in them repeats a key. `salt`
-  is 64 lower-case hex digits. `salt` and `payload` are both null where withheld or erased. `proof`
-  is the `.tlog-proof`, a JSON string that escapes only what JSON makes it escape. A bundle holds
-  if a key that the reader trusts signed its checkpoint, the origin ends in the envelope's `log`,
-  the envelope is the leaf at that index, and SHA-256(the salt's bytes || payload) is the
-  envelope's `commitment`.
+  is 64 lower-case hex digits; it and `payload` are null where withheld or erased. `proof` is the
+  `.tlog-proof`, a JSON string that escapes only what JSON makes it escape. A bundle holds if a key
+  that the reader trusts signed its checkpoint, the origin ends in the envelope's `log`, the
+  envelope is the leaf at that index, and SHA-256(the salt's bytes || payload) its `commitment`.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ from typing import Any, NamedTuple
 HASH_BYTES = 32
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 
-_ED25519 = b"\x01"
-_KEY_ID_BYTES = 4
+_ED25519, _KEY_ID_BYTES = b"\x01", 4
 _SIGNATURES_MAX = 100  # As golang.org/x/mod/sumdb/note; the specification asks for 16 or more.
 _MEMBERS = ('{"format":"memlog-proof/1","envelope":', ',"salt":', ',"payload":', ',"proof":')
 _MEMBER_TYPES = ((dict, str, dict, str), (dict, type(None), type(None), str))
+_SAID = ("proven", "log", "events", "root", "signed by", "envelope", "payload")
 _IS_NAME = re.compile(r"[^\s+\x00-\x1f]+").fullmatch
 _HAS_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]").search
 
@@ -331,8 +330,7 @@ def format_bundle(bundle: Bundle) -> bytes:
 def parse_bundle(bundle_bytes: bytes) -> Bundle:
     """Return the parts of a bundle; nothing of what they say is checked yet."""
     with _parsing(bundle_bytes):
-        text, end = bundle_bytes.decode(), 0
-        raw, values = [], []
+        text, end, raw, values = bundle_bytes.decode(), 0, [], []
         for name in _MEMBERS:
             start = end + len(name)
             value, end = _JSON.raw_decode(text, start)
@@ -388,12 +386,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(2, f"cannot look: {error}\n")
     except ProofError as error:
         parser.exit(1, f"not proven: {type(error).__name__}: {error}\n")
-    opened = bundle.opened or (b"", b"withheld")
-    sys.stdout.write(
-        f"proven: position {bundle.proof.leaf_index + 1} of {bundle.proof.note.text!a}\n"
-        f"signed by: {[str(key) for key in signers]!a}\n"
-        f"envelope: {bundle.envelope.decode()!a}\npayload: {opened[1].decode()!a}\n"
-    )
+    origin, size, root = parse_checkpoint(bundle.proof.note.text)
+    proven = f"the event at position {bundle.proof.leaf_index + 1} is in the log"
+    payload = bundle.opened[1].decode() if bundle.opened else "withheld"
+    signed_by = ", ".join(map(str, signers))
+    said = (proven, origin, str(size), root.hex(), signed_by, bundle.envelope.decode(), payload)
+    for name, text in zip(_SAID, said, strict=True):
+        shown = re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], text)
+        sys.stdout.write(f"{name}: {shown}\n")
 
 
 if __name__ == "__main__":

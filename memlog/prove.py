@@ -52,7 +52,7 @@ def signed(note_bytes: bytes, *, log_id: str, field: str = "checkpoint") -> Sign
     try:
         note = parse_note(note_bytes)
         found = Signed(note, parse_checkpoint(note.text))
-    except (ProofError, TypeError):
+    except (ProofError, TypeError, AttributeError):  # The latter two where it is no bytes.
         raise InvalidRequestError(field, note_bytes, "give a signed checkpoint") from None
     if found.checkpoint.origin.rpartition("/")[2] != log_id:
         raise InvalidRequestError(field, found.checkpoint.origin, f"this log is {log_id}")

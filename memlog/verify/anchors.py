@@ -11,6 +11,7 @@ from memlog.proof import (
     Checkpoint,
     NoCryptographyError,
     ProofError,
+    UnknownSignerError,
     VerifierKey,
     parse_checkpoint,
     parse_note,
@@ -47,6 +48,8 @@ def anchor(name: str, note_bytes: bytes, keys: Sequence[VerifierKey]) -> Anchor:
             verify_note(note, keys)
     except NoCryptographyError:
         pass  # It says less then, but what it says can be compared.
+    except UnknownSignerError:
+        return Anchor(name, checkpoint, "it is not signed by a key that is trusted")
     except ProofError as error:
         return Anchor(name, checkpoint, f"its signature does not hold ({type(error).__name__})")
     return Anchor(name, checkpoint, None)

@@ -7,7 +7,6 @@ who names notes can make two of them meet.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -37,7 +36,7 @@ class Cells(Generic[Cell]):
         self._kept: dict[Key, Cell | None] = {}
         self._changed: set[Key] = set()
         self._file: sqlite3.Connection | None = None
-        self._secret = os.urandom(16)
+        self._secret = os.urandom(16).hex()
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(tuple[Key, cell_type]).decode  # type: ignore[valid-type]
 
@@ -49,8 +48,10 @@ class Cells(Generic[Cell]):
 
     def put(self, key: Key, cell: Cell) -> None:
         """Give a key a value, or say that its value was changed in place."""
-        self.count += self.get(key) is None
-        self._kept[key] = cell
+        kept = self._kept
+        if kept.get(key) is None and self.get(key) is None:
+            self.count += 1
+        kept[key] = cell
         self._changed.add(key)
 
     def remove(self, key: Key) -> None:
@@ -58,6 +59,11 @@ class Cells(Generic[Cell]):
         self.count -= self.get(key) is not None
         self._kept[key] = None
         self._changed.add(key)
+
+    @property
+    def spilled(self) -> bool:
+        """Whether there is a file, so that `load` saves time."""
+        return self._file is not None
 
     def load(self, keys: Iterable[Key]) -> None:
         """Read the values of many keys at once; with none in the file it costs nothing."""
@@ -108,8 +114,7 @@ class Cells(Generic[Cell]):
         self._changed.clear()
 
     def _hash(self, key: Key) -> int:
-        digest = hashlib.blake2b(self._encode(key), digest_size=8, key=self._secret).digest()
-        return int.from_bytes(digest, "little", signed=True)
+        return hash(f"{self._secret}{key}")  # SipHash, which a secret beginning keys anew.
 
 
 def _temporary() -> sqlite3.Connection:

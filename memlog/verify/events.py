@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from itertools import islice
 
 from memlog import codec
 from memlog.codec import Parts, Record
@@ -14,7 +13,7 @@ from memlog.verify.expected import Expected, ScopeCell
 from memlog.verify.nodes import TreeCheck
 from memlog.verify.report import Findings, counted
 
-PAGE_EVENTS = 1_000
+PROGRESS_EVENTS = 1_000
 
 Progress = Callable[[int, int], None]
 
@@ -58,29 +57,33 @@ class EventChecks:
         self.count, self.last_position, self.last_time = 0, start, start_time
 
     def run(
-        self, rows: Iterable[StoredRow], *, total: int, progress: Progress | None = None
+        self, pages: Iterable[list[StoredRow]], *, total: int, progress: Progress | None = None
     ) -> None:
         """Look at events, in pages; `progress` is called with (events done, events to do)."""
-        iterator = iter(rows)
-        while page := list(islice(iterator, PAGE_EVENTS)):
+        told = 0
+        for page in pages:
             self._page(page)
-            if progress is not None:
-                progress(self.count, max(total, self.count))
+            if progress is not None and self.count - told >= PROGRESS_EVENTS:
+                told = self.count
+                progress(told, max(total, told))
+        if progress is not None and self.count > told:
+            progress(self.count, max(total, self.count))
         self._report()
 
     def _page(self, page: list[StoredRow]) -> None:
-        opened = [(row, self._opened(row)) for row in page]
+        opened = [self._opened(row) for row in page]
         self.tree.add(
             [
                 (row.position, _readable_envelope(row) if found is None else found[1].envelope)
-                for row, found in opened
+                for row, found in zip(page, opened, strict=True)
             ]
         )
-        self._expected.prepare(
-            [(found[0].envelope, found[0].payload) for _, found in opened if found is not None]
-        )
-        for row, found in opened:
-            self._place(row)
+        self._expected.prepare(found[0] for found in opened if found is not None)
+        for row, found in zip(page, opened, strict=True):
+            if row.position != self.last_position + 1:
+                self._misplaced(row.position, due=self.last_position + 1)
+            self.count += 1
+            self.last_position = row.position
             if found is not None:
                 self._event(row, *found)
 
@@ -107,48 +110,37 @@ class EventChecks:
         self._findings.add("filing", row.position, f"filed as {shown(row.type)}, is {inside}")
         return found
 
-    def _place(self, row: StoredRow) -> None:
-        due = self.last_position + 1
-        if row.position != due:
-            lost = f"position {due} is missing" if row.position > due else "it is out of place"
-            self._findings.add("order", min(due, row.position), lost)
-        self.count += 1
-        self.last_position = row.position
+    def _misplaced(self, position: int, *, due: int) -> None:
+        lost = f"position {due} is missing" if position > due else "it is out of place"
+        self._findings.add("order", min(due, position), lost)
 
     def _event(self, row: StoredRow, record: Record, parts: Parts) -> None:
         envelope, position, add = record.envelope, row.position, self._findings.add
-        if (row.stream, row.seq) != (envelope.stream, envelope.seq):
+        stream, seq = envelope.stream, envelope.seq
+        if row.stream != stream or row.seq != seq:
             filed = f"{shown(row.stream)} {shown(row.seq)}"
-            is_ = f"{shown(envelope.stream)} {envelope.seq}"
-            add("filing", position, f"filed as {filed}, is {is_}")
-        if self._log_id is not None and envelope.log != self._log_id:
+            add("filing", position, f"filed as {filed}, is {shown(stream)} {seq}")
+        if envelope.log != self._log_id and self._log_id is not None:
             add("log", position, f"it was written into the log {envelope.log}")
         if envelope.recorded_at < self.last_time:
             add("time", position, f"{envelope.recorded_at} comes after {self.last_time}")
         else:
             self.last_time = envelope.recorded_at
-        if hashlib.sha256(parts.salt + parts.payload).hexdigest() != envelope.commitment:
+        digest = hashlib.sha256(parts.salt + parts.payload).digest()
+        if digest.hex() != envelope.commitment:
             add("commitments", position, "its payload is not the one that its envelope commits to")
-        self._seq(envelope.stream, envelope.seq, position)
+        scope = self._expected.scope(stream)
+        if scope is None:
+            scope = ScopeCell(position, last_seq=self._last_seq_of(stream))
+        if seq != scope.last_seq + 1:
+            detail = f"seq {seq} of {shown(stream)} where {scope.last_seq + 1} is due"
+            add("order", position, detail)
+        scope.last_seq = seq
         if self._folds:
-            self._fold(record, parts, position)
-
-    def _seq(self, stream: str, seq: int, position: int) -> None:
-        scope = self._expected.scopes.get((stream,))
-        due = 1 + (self._last_seq_of(stream) if scope is None else scope.last_seq)
-        if seq != due:
-            detail = f"seq {seq} of {shown(stream)} where {due} is due"
-            self._findings.add("order", position, detail)
-        if not self._folds:
-            scope = scope or ScopeCell(position)
-            scope.last_seq = seq
-            self._expected.scopes.put((stream,), scope)
-
-    def _fold(self, record: Record, parts: Parts, position: int) -> None:
-        envelope, payload = record.envelope, record.payload
-        for broken in self._expected.violations(envelope.stream, payload):
-            self._findings.add("rules", position, shown(broken)[1:-1])
-        self._expected.apply(envelope, payload, position=position, payload_bytes=parts.payload)
+            for broken in self._expected.violations(stream, record.payload):
+                add("rules", position, shown(broken)[1:-1])
+            self._expected.apply(scope, record, position=position, content=parts.salt + digest)
+        self._expected.put_scope(stream, scope)
 
     def _report(self) -> None:
         events = counted(self.count, "event")

@@ -1,18 +1,19 @@
 """What the events add up to, in bounded memory: the fold without the texts.
 
 It answers what the rules ask (`memlog.decide.Facts`), and at the end the tables of the notes
-projection are held against it row by row. Of a note's content it keeps a hash of the payload's
-bytes, which can be made again from a row of the table.
+projection are held against it row by row. Of a note's content it keeps the salted hash of the
+payload's bytes that was made to check the commitment; it can be made again from a row of the table.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import msgspec
 
 from memlog import decide
-from memlog.codec import Envelope
+from memlog.codec import Envelope, Record
 from memlog.events import (
     CompactionHarvested,
     NotePinned,
@@ -26,7 +27,7 @@ from memlog.note import Link, why_untrusted
 from memlog.verify.cells import Cells, Key
 from projections.notes.fold import subject
 
-CONTENT_BYTES = 16
+_SALT_BYTES = 32
 
 
 class ScopeCell(msgspec.Struct, gc=False):
@@ -50,7 +51,7 @@ class NoteCell(msgspec.Struct, kw_only=True, gc=False):
     Attributes:
         id: position of the event that made it.
         position: position of the event that touched it last.
-        content: hash of the payload of its last `note_written`.
+        content: salt of its last `note_written`, and SHA-256(salt || payload bytes).
         untrusted: why its text must not enter the system prompt unasked, or None.
     """
 
@@ -89,9 +90,10 @@ class RequestCell(msgspec.Struct, gc=False):
     position: int
 
 
-def content_hash(payload: bytes) -> bytes:
-    """Return the hash of a payload's bytes that a `NoteCell` keeps."""
-    return hashlib.blake2b(payload, digest_size=CONTENT_BYTES).digest()
+def is_content(content: bytes, payload: bytes) -> bool:
+    """Tell whether this `content` of a note is of these payload bytes."""
+    salt, digest = content[:_SALT_BYTES], content[_SALT_BYTES:]
+    return hashlib.sha256(salt + payload).digest() == digest
 
 
 class Expected:
@@ -103,12 +105,14 @@ class Expected:
         self.links = Cells(LinkCell)
         self.requests = Cells(RequestCell)
 
-    def prepare(self, events: list[tuple[Envelope, Payload]]) -> None:
+    def prepare(self, records: Iterable[Record]) -> None:
         """Read what these events will ask for, at once, and keep memory within bounds."""
         for cells in (self.scopes, self.notes, self.links, self.requests):
             cells.make_room()
-        streams = [envelope.stream for envelope, _ in events]
-        self.scopes.load((stream,) for stream in streams)
+        if not any(cells.spilled for cells in (self.scopes, self.notes, self.links, self.requests)):
+            return
+        events = [(record.envelope, record.payload) for record in records]
+        self.scopes.load((envelope.stream,) for envelope, _ in events)
         self.notes.load(
             (envelope.stream, slug) for envelope, payload in events for slug in _slugs(payload)
         )
@@ -119,6 +123,14 @@ class Expected:
         )
         self.requests.load((envelope.stream, envelope.request_id) for envelope, _ in events)
 
+    def scope(self, stream: str) -> ScopeCell | None:
+        """Return the counters of a scope; None before its first event."""
+        return self.scopes.get((stream,))
+
+    def put_scope(self, stream: str, scope: ScopeCell) -> None:
+        """Keep the counters of a scope, new or changed in place."""
+        self.scopes.put((stream,), scope)
+
     def close(self) -> None:
         """Drop everything."""
         for cells in (self.scopes, self.notes, self.links, self.requests):
@@ -126,20 +138,26 @@ class Expected:
 
     def violations(self, stream: str, payload: Payload) -> tuple[str, ...]:
         """Return each rule that an event breaks in the state before it."""
+        if isinstance(payload, NoteWritten) and self.notes.get((stream, payload.slug)) is None:
+            return ()  # What most events are, and what no rule is about.
         return decide.violations(_Scope(self, stream), payload)
 
-    def apply(
-        self, envelope: Envelope, payload: Payload, *, position: int, payload_bytes: bytes
-    ) -> None:
-        """Add one event. What an illegal one says about notes that do not exist is left out."""
+    def apply(self, scope: ScopeCell, record: Record, *, position: int, content: bytes) -> None:
+        """Add one event. What an illegal one says about notes that do not exist is left out.
+
+        Args:
+            scope: its scope's counters; changed in place, the caller's to keep.
+            record: the event.
+            position: its place in the log.
+            content: as in a `NoteCell`, for a `note_written`.
+        """
+        envelope, payload = record.envelope, record.payload
         stream = envelope.stream
-        scope = self.scopes.get((stream,)) or ScopeCell(position)
-        scope.last_seq = envelope.seq
         if envelope.request_id is not None:
             self._remember(envelope, payload, envelope.request_id, position)
         match payload:
             case NoteWritten():
-                self._write(scope, envelope, payload, position, content_hash(payload_bytes))
+                self._write(scope, envelope, payload, position, content)
             case NotePinned() | NoteUnpinned():
                 note = self.notes.get((stream, payload.slug))
                 if note is not None:
@@ -157,7 +175,6 @@ class Expected:
                     self._supersede(scope, envelope, payload, None, position)
             case _:  # A harvest touches no note.
                 pass
-        self.scopes.put((stream,), scope)
 
     def _write(
         self,
@@ -218,9 +235,7 @@ class Expected:
         known = self.requests.get(key)
         if known is None:
             slug = subject(payload)
-            made = (
-                isinstance(payload, NoteWritten) and self.notes.get((envelope.stream, slug)) is None
-            )
+            made = type(payload) is NoteWritten and self.notes.get((envelope.stream, slug)) is None
             known = RequestCell(slug, made, position, 0, 0)
         known.seq, known.position = envelope.seq, position
         self.requests.put(key, known)

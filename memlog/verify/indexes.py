@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +21,34 @@ if TYPE_CHECKING:
     from projections.search.reading import StoredIndex
 
 
+_UNREADABLE = ("cannot be read", "can be written by others", "was replaced again and again")
+
+Later = Callable[[], AbstractContextManager[Executor]]
+
+
 def check_indexes(
-    cursor: Executor, expected: Expected, head: Head, index_dir: Path | None, findings: Findings
+    cursor: Executor,
+    expected: Expected,
+    head: Head,
+    index_dir: Path | None,
+    findings: Findings,
+    *,
+    later: Later | None = None,
 ) -> None:
-    """Check the stored index of each scope, one after the other; one scope is in memory at once."""
+    """Check the stored index of each scope, one after the other; one scope is in memory at once.
+
+    Args:
+        cursor: inside the transaction in which all else was checked.
+        expected: what the events add up to.
+        head: the log's row.
+        index_dir: where the indexes lie; None when they are not on disk.
+        findings: where damage goes.
+        later: opens a view of the store as it is by then, for an index that somebody wrote since.
+    """
     if index_dir is None or not index_dir.exists():
         findings.looked_at("index", "there is none", outcome="absent")
         return
-    check = _IndexCheck(cursor, head, index_dir, findings)
+    check = _IndexCheck(cursor, head, index_dir, findings, later)
     for (stream, *_), scope in expected.scopes.all():
         check.scope(str(stream), scope)
     if check.unreadable:
@@ -39,8 +61,16 @@ def check_indexes(
 
 
 class _IndexCheck:
-    def __init__(self, cursor: Executor, head: Head, index_dir: Path, findings: Findings) -> None:
+    def __init__(
+        self,
+        cursor: Executor,
+        head: Head,
+        index_dir: Path,
+        findings: Findings,
+        later: Later | None,
+    ) -> None:
         self._cursor, self._head, self._dir, self._findings = cursor, head, index_dir, findings
+        self._later = later
         self.indexes = self.documents = 0
         self.unreadable = ""
 
@@ -49,15 +79,12 @@ class _IndexCheck:
         from projections.search.directory import StoredIndexError
         from projections.search.reading import read_index
 
-        feed = ScopeFeed(
-            self._cursor, log_id=self._head.log_id, secret=self._head.secret, stream=stream
-        )
+        key = self._feed(self._cursor, stream).hmac_key
+        log_id = self._head.log_id
         try:
-            index = read_index(
-                self._dir, log_id=self._head.log_id, stream=stream, hmac_key=feed.hmac_key
-            )
+            index = read_index(self._dir, log_id=log_id, stream=stream, hmac_key=key)
         except StoredIndexError as error:
-            if error.reason.startswith(("cannot be read", "can be written by others")):
+            if error.reason.startswith(_UNREADABLE):
                 self.unreadable = f"that of {shown(stream)} {error.reason}"
             else:
                 self._found(stream, scope.last_seq, f"{error.what} {error.reason}")
@@ -65,10 +92,21 @@ class _IndexCheck:
         if index is not None:
             self.indexes += 1
             self.documents += len(index.documents)
-            self._compare(feed, stream, scope, index)
+            self._held_against_notes(stream, scope, index)
 
-    def _compare(self, feed: ScopeFeed, stream: str, scope: ScopeCell, index: StoredIndex) -> None:
-        seq = index.cursor.seq
+    def _feed(self, cursor: Executor, stream: str) -> ScopeFeed:
+        return ScopeFeed(cursor, log_id=self._head.log_id, secret=self._head.secret, stream=stream)
+
+    def _held_against_notes(self, stream: str, scope: ScopeCell, index: StoredIndex) -> None:
+        """Compare an index with the notes; with those of now, when it is of a later moment."""
+        if index.cursor.seq > scope.last_seq and self._later is not None:
+            with self._later() as cursor:
+                self._compare(cursor, stream, scope, index)
+        else:
+            self._compare(self._cursor, stream, scope, index)
+
+    def _compare(self, cursor: Executor, stream: str, scope: ScopeCell, index: StoredIndex) -> None:
+        feed, seq = self._feed(cursor, stream), index.cursor.seq
         try:
             feed.head()
             if feed.event_id(seq) != index.cursor.event_id:
@@ -81,19 +119,20 @@ class _IndexCheck:
                     what = "is missing" if found is None else f"has another {_first(found, due)}"
                     self._found(stream, due.updated_seq, f"{shown(due.slug)} {what}")
             for slug, document in held.items():
-                if self._is_surplus(stream, slug, seq):
+                if _is_surplus(cursor, stream, slug, seq):
                     self._found(stream, document.updated_seq, f"{shown(slug)} is no such note")
         except (DamageError, ValueError, TypeError):
             return  # Damaged rows are the business of their own checks.
 
-    def _is_surplus(self, stream: str, slug: str, seq: int) -> bool:
-        """Tell whether a note that is not as it was at the cursor is none that changed since."""
-        note = Reader(self._cursor, live_set(self._cursor), stream).note(slug)
-        return note is None or note.updated_seq <= seq
-
     def _found(self, stream: str, seq: int, detail: str) -> None:
         position = position_of(self._cursor, stream, seq)
         self._findings.add("index", position, f"the index of {shown(stream)}: {detail}")
+
+
+def _is_surplus(cursor: Executor, stream: str, slug: str, seq: int) -> bool:
+    """Tell whether a note that is not as it was at the cursor is none that changed since."""
+    note = Reader(cursor, live_set(cursor), stream).note(slug)
+    return note is None or note.updated_seq <= seq
 
 
 def _first(found: Document, due: Document) -> str:

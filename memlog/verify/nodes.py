@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from memlog.proof import leaf_hash
 from memlog.store.protocol import Executor
@@ -52,25 +52,31 @@ class TreeCheck:
 
     def add(self, leaves: Sequence[Leaf]) -> None:
         """Compare what is stored for the next leaves, and for the nodes that end with them."""
-        first = tree.stored_count(self._index)
-        end = tree.stored_count(self._index + len(leaves))
+        start = self._index
+        first, end = tree.stored_count(start), tree.stored_count(start + len(leaves))
         held = {} if self._cursor is None else _held(self._cursor, first, end)
-        for position, envelope in leaves:
-            due = self._pushed(envelope, held.get(first, _UNKNOWN))
-            if self._cursor is not None:
-                for level, hash_ in enumerate(due):
-                    if held.get(first + level) != hash_:
-                        self._found(position, level, held.get(first + level))
-            first += len(due)
-            self._note_root()
+        due: list[bytes] = []
+        for _, envelope in leaves:
+            if envelope is None:
+                self._whole = False
+                leaf = held.get(first + len(due), _UNKNOWN)
+            else:
+                leaf = leaf_hash(envelope)
+            due += tree.push_leaf(self._stack, leaf, index=self._index)
+            self._index += 1
+            if self._index in self._sizes:
+                self._note_root()
+        if self._cursor is not None and held != dict(enumerate(due, first)):
+            self._compare(leaves, held, due, start=start)
 
-    def _pushed(self, envelope: bytes | None, stored: bytes) -> list[bytes]:
-        """Take in one leaf, as it is stored when its envelope cannot be read."""
-        self._whole = self._whole and envelope is not None
-        leaf = stored if envelope is None else leaf_hash(envelope)
-        due = tree.push_leaf(self._stack, leaf, index=self._index)
-        self._index += 1
-        return due
+    def _compare(
+        self, leaves: Sequence[Leaf], held: Mapping[int, bytes], due: Sequence[bytes], *, start: int
+    ) -> None:
+        first = tree.stored_count(start)
+        for index, (position, _) in enumerate(leaves, start):
+            for level, id_ in enumerate(range(*map(tree.stored_count, (index, index + 1)))):
+                if held.get(id_) != due[id_ - first]:
+                    self._found(position, level, held.get(id_))
 
     def _found(self, position: int, level: int, held: bytes | None) -> None:
         what = "the leaf" if level == 0 else f"the node of level {level} that ends there"

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,8 @@ def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification
         found = _verified(path, asked, timeout_s=timeout_s, immutable=True)
         if _as_nobody_has_it_open(path) == before:
             return found
+    later = partial(_reading, path, timeout_s=timeout_s, immutable=False)
+    asked = msgspec.structs.replace(asked, later=later)
     return _verified(path, asked, timeout_s=timeout_s, immutable=False)
 
 
@@ -75,6 +78,8 @@ def _as_nobody_has_it_open(path: Path) -> tuple[int, int] | None:
 @contextmanager
 def _reading(path: Path, *, timeout_s: float, immutable: bool) -> Iterator[sqlite3.Cursor]:
     """One view of a file, opened so that nothing is written, checked no further than its marks."""
+    if path.is_dir():
+        raise NotAStoreError(str(path), "it is a directory")
     try:
         if not files.holds_log(path, timeout_s=timeout_s):
             raise StoreNotFoundError(str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +43,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         keys: whose signatures they must carry; not looked at when there are none.
         progress: called with (events done, events to do), about every 1,000 events.
         page_faults: gives the faults of the file's pages; they are looked for here when None.
+        later: opens a view of the store as it is by then; None when nobody can be changing it.
+            A search index that others write meanwhile may be of a later moment than all else.
     """
 
     target: str
@@ -52,6 +54,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     keys: Sequence[VerifierKey] = ()
     progress: Progress | None = None
     page_faults: Callable[[], list[str] | None] | None = None
+    later: Callable[[], AbstractContextManager[Executor]] | None = None
 
     def __post_init__(self) -> None:
         for name in self.skip:
@@ -171,7 +174,7 @@ class _Run:
     def _read(self, checks: EventChecks) -> None:
         try:
             highest = structure.highest_position(self._cursor)
-            checks.run(stored_rows(self._cursor), total=highest, progress=self._asked.progress)
+            checks.run(stored_pages(self._cursor), total=highest, progress=self._asked.progress)
             self.whole = True
         except sqlite3.Error as error:
             self._findings.add("pages", checks.last_position + 1, f"it cannot be read: {error}")
@@ -201,8 +204,14 @@ class _Run:
                 self._tables(names)
         if self.head is not None and "index" not in self._asked.skip:
             with self._reading("index"):
-                index_dir = self._asked.index_dir
-                check_indexes(self._cursor, self._expected, self.head, index_dir, self._findings)
+                check_indexes(
+                    self._cursor,
+                    self._expected,
+                    self.head,
+                    self._asked.index_dir,
+                    self._findings,
+                    later=self._asked.later,
+                )
 
     def _live_set(self) -> Names | None:
         row = self._cursor.execute("SELECT live FROM notes_pointer").fetchone()
@@ -232,8 +241,8 @@ class _Run:
                 check_sections(cursor, names, expected, findings)
 
 
-def stored_rows(cursor: Executor, *, after: int | None = None) -> Iterator[StoredRow]:
-    """Yield the stored events above a position, or all of them, in order, in pages."""
+def stored_pages(cursor: Executor, *, after: int | None = None) -> Iterator[list[StoredRow]]:
+    """Yield the stored events above a position, or all of them, in order, in lists."""
     statement = f"SELECT rowid, originator_id, originator_version, topic, state FROM {EVENTS_TABLE}"
     found = pages(cursor, statement, "rowid", after=() if after is None else (after,))
-    return map(StoredRow._make, found)
+    return ([*map(StoredRow._make, page)] for page in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memlog.errors import DamageError, shown
 from memlog.store.protocol import Executor
 from memlog.verify.expected import Expected, ScopeCell
-from memlog.verify.paging import pages
+from memlog.verify.paging import one_by_one
 from memlog.verify.report import Findings, Outcome, counted
 from memlog.verify.tables import position_of
 from projections.digest import tables
@@ -27,7 +27,8 @@ def check_sections(cursor: Executor, names: Names, expected: Expected, findings:
 def _check_current(cursor: Executor, names: Names, expected: Expected, findings: Findings) -> int:
     statement = "SELECT stream, settings, fingerprint, text, hash FROM digests"
     count = 0
-    for stream, settings, fingerprint, text, hash_ in pages(cursor, statement, "stream, settings"):
+    rows = one_by_one(cursor, statement, "stream, settings")
+    for stream, settings, fingerprint, text, hash_ in rows:
         count += 1
         scope = expected.scopes.get((stream,)) or ScopeCell(0)
         position = position_of(cursor, stream, _seq(fingerprint))
@@ -44,7 +45,7 @@ def _check_current(cursor: Executor, names: Names, expected: Expected, findings:
 def _check_handed_out(cursor: Executor, expected: Expected, findings: Findings) -> int:
     count = 0
     statement = "SELECT id, stream, hash, updated_seq, settings, text FROM sections"
-    for id_, stream, hash_, updated_seq, _, packed in pages(cursor, statement, "id"):
+    for id_, stream, hash_, updated_seq, _, packed in one_by_one(cursor, statement, "id"):
         count += 1
         scope = expected.scopes.get((stream,)) or ScopeCell(0)
         fault = _hash_fault(tables.unpacked(packed), hash_)

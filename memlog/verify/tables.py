@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from memlog.store.protocol import Executor
 from memlog.text import split_number
 from memlog.verify import words
 from memlog.verify.cells import Cells, Key
-from memlog.verify.expected import Expected, NoteCell, ScopeCell, content_hash, link_key
+from memlog.verify.expected import Expected, NoteCell, ScopeCell, is_content, link_key
 from memlog.verify.paging import in_pages, pages
 from memlog.verify.report import FINDINGS_MAX, Findings, counted
 from memlog.verify.words import WordSums
@@ -45,7 +45,7 @@ def check_counters(cursor: Executor, names: Names, expected: Expected, findings:
     """Check the row of each scope."""
     columns = "stream, id, live, notes, last_seq, touched_seq"
     matched = seen = 0
-    for page in in_pages(pages(cursor, f"SELECT {columns} FROM {names.scopes}", "stream")):
+    for page in pages(cursor, f"SELECT {columns} FROM {names.scopes}", "stream"):
         expected.scopes.load((row[0],) for row in page)
         seen += len(page)
         for stream, *found in page:
@@ -84,22 +84,20 @@ def last_seq(cursor: Executor, stream: str, *, up_to: int) -> int:
 
 def check_notes(cursor: Executor, names: Names, expected: Expected, findings: Findings) -> WordSums:
     """Check the row of each note; return what their words add up to."""
-    statement = (
-        f"SELECT {words.NOTE_COLUMNS}, stem, s.stream "
-        f"FROM {names.notes} n LEFT JOIN {names.scopes} s ON s.id = n.scope"
-    )
+    statement = f"SELECT {words.NOTE_COLUMNS}, stem FROM {names.notes} n"
     sums = WordSums()
     matched = seen = 0
-    for page in in_pages(pages(cursor, statement, "n.id")):
-        expected.notes.load((row[-1], row[3]) for row in page)
+    for page in pages(cursor, statement, "n.id"):
+        stream_of = _streams(cursor, names, {row[1] for row in page})
+        expected.notes.load((stream_of.get(row[1]), row[3]) for row in page)
         seen += len(page)
         for row in page:
             sums.add(row)
-            slug, stream = row[3], row[-1]
+            id_, slug, stream = row[0], row[3], stream_of.get(row[1])
             note = expected.notes.get((stream, slug))
-            if note is None or note.id != row[0]:
+            if note is None or note.id != id_:
                 detail = f"a row that no event gives: {shown(slug)} of {shown(stream)}"
-                findings.add("notes", _position(row[0]), detail)
+                findings.add("notes", _position(id_), detail)
                 continue
             matched += 1
             wrong = _note_faults(row, note)
@@ -112,20 +110,27 @@ def check_notes(cursor: Executor, names: Names, expected: Expected, findings: Fi
     return sums
 
 
+def _streams(cursor: Executor, names: Names, scopes: Collection[int]) -> dict[int, str]:
+    """Return the stream of each of these scopes, as far as they exist; a page of notes at most."""
+    marks = ", ".join("?" * len(scopes))
+    statement = f"SELECT id, stream FROM {names.scopes} WHERE id IN ({marks})"
+    return dict(cursor.execute(statement, [*scopes]).fetchall())
+
+
 def _note_faults(row: tuple[Any, ...], note: NoteCell) -> list[str]:
     """Return the names of the columns that are not what they should be."""
-    found = (*row[11:19], (row[19], row[2]), _content(row[3:11]))
+    found = (*row[11:19], (row[19], row[2]), _payload_has(row[3:11], note.content))
     due = (
-        int(note.pinned),
+        note.pinned,
         note.created_seq,
         note.written_seq,
         note.updated_seq,
         note.created_at,
         note.written_at,
         note.superseded_by,
-        int(note.ever_untrusted),
+        note.ever_untrusted,
         split_number(row[3]),
-        note.content,
+        True,
     )
     if found == due:
         return []
@@ -133,8 +138,8 @@ def _note_faults(row: tuple[Any, ...], note: NoteCell) -> list[str]:
     return [name for name, one, other in zip(names, found, due, strict=True) if one != other]
 
 
-def _content(columns: tuple[Any, ...]) -> bytes | None:
-    """Return the hash of the payload that a row's content was made from; None for no content."""
+def _payload_has(columns: tuple[Any, ...], content: bytes) -> bool:
+    """Tell whether a row was made from the payload that this content is of."""
     slug, title, body, topics, confidence, provenance, source, extra = columns
     try:
         payload = _encode(
@@ -150,8 +155,8 @@ def _content(columns: tuple[Any, ...]) -> bytes | None:
             )
         )
     except (AttributeError, TypeError, UnicodeEncodeError):
-        return None
-    return content_hash(payload)
+        return False
+    return is_content(content, payload)
 
 
 def check_links(cursor: Executor, names: Names, expected: Expected, findings: Findings) -> None:
@@ -161,7 +166,7 @@ def check_links(cursor: Executor, names: Names, expected: Expected, findings: Fi
         f"FROM {names.links} n LEFT JOIN {names.scopes} s ON s.id = n.scope"
     )
     matched = seen = 0
-    for page in in_pages(pages(cursor, statement, "n.id")):
+    for page in pages(cursor, statement, "n.id"):
         expected.links.load(link_key(row[1], Link(*row[2:])) for row in page)
         seen += len(page)
         for row in page:
@@ -184,7 +189,7 @@ def check_requests(cursor: Executor, names: Names, expected: Expected, findings:
         f"FROM {names.requests} n LEFT JOIN {names.scopes} s ON s.id = n.scope"
     )
     matched = seen = 0
-    for page in in_pages(pages(cursor, statement, "n.scope, request_id")):
+    for page in pages(cursor, statement, "n.scope, request_id"):
         expected.requests.load((row[2], row[1]) for row in page)
         seen += len(page)
         for _, request_id, stream, *found in page:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -19,11 +20,14 @@ from memlog import text
 from memlog.decide import content_of
 from memlog.errors import DriftError, shown
 from memlog.store.protocol import Executor
-from memlog.verify.paging import pages
+from memlog.verify.cells import Cells
+from memlog.verify.paging import one_by_one, pages
 from memlog.verify.report import FINDINGS_MAX, Findings, counted
 from projections.notes import rows
+from projections.notes.postings import numbers, outline_of
 from projections.notes.tables import Names
-from projections.notes.words import content_mark, numbers, outline_of
+from projections.notes.waiting import Waiting, waiting_of
+from projections.notes.words import content_mark
 
 NOTE_COLUMNS = f"n.id, n.scope, n.number, {rows.NOTE_COLUMNS}"
 
@@ -31,6 +35,7 @@ _WORDS_AT_ONCE = 100_000
 _TITLE, _TOPICS, _UPDATED_SEQ, _SUPERSEDED_BY = 4, 6, 14, 17  # places in NOTE_COLUMNS
 
 _Word = tuple[int, str]
+_Posting = tuple[int, int]
 _Row = tuple[Any, ...]
 _DAMAGED = (msgspec.DecodeError, DriftError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -40,16 +45,24 @@ class WordSums:
 
     def __init__(self) -> None:
         self._secret = os.urandom(16).hex()
-        self.total = 0
+        self.total = self.notes = 0
 
     def add(self, row: _Row) -> None:
         """Add the postings of a row of `NOTE_COLUMNS`."""
         filed = _filed(row)
         if filed is not None:
-            posting, words = filed
-            secret = self._secret
-            words_sum = sum([hash(secret + word) for word in words])
-            self.total += hash(posting) * self._scope(row[1]) * words_sum
+            self.notes += 1
+            self.total += self.under_words(row[1], *filed)
+
+    def under_words(self, scope: int, posting: _Posting, words: Iterable[str]) -> int:
+        """Return the sum of one posting under each of these words."""
+        secret = self._secret
+        words_sum = sum([hash(secret + word) for word in words])
+        return hash(posting) * self._scope(scope) * words_sum
+
+    def under_word(self, word: _Word, postings: Iterable[_Posting]) -> int:
+        """Return the sum of these postings under one word."""
+        return self.hash(word) * sum(map(hash, postings))
 
     def hash(self, word: _Word) -> int:
         """Return the keyed hash of a word of a scope."""
@@ -59,12 +72,12 @@ class WordSums:
         return hash((self._secret, scope))
 
 
-def _filed(row: _Row) -> tuple[tuple[int, int], list[str]] | None:
+def _filed(row: _Row) -> tuple[_Posting, list[str]] | None:
     """Return (seq, outline) of a live note and the words that it is filed under."""
     if row[_SUPERSEDED_BY] is not None:
         return None
     try:
-        found = text.words(row[_TITLE], rows.topics_of(row[_TOPICS]))
+        found = text.words_once(row[_TITLE], rows.topics_of(row[_TOPICS]))
         words = [*found]
         if row[2] > 1:
             words.append(content_mark(content_of(rows.note_of(row[3:]))))
@@ -73,7 +86,7 @@ def _filed(row: _Row) -> tuple[tuple[int, int], list[str]] | None:
         return None
 
 
-def _postings(row: _Row) -> Iterator[tuple[tuple[int, int], list[_Word]]]:
+def _postings(row: _Row) -> Iterator[tuple[_Posting, list[_Word]]]:
     """Yield the posting of a live note, and the words of its scope that it is filed under."""
     filed = _filed(row)
     if filed is not None:
@@ -82,35 +95,89 @@ def _postings(row: _Row) -> Iterator[tuple[tuple[int, int], list[_Word]]]:
 
 def check_words(cursor: Executor, names: Names, sums: WordSums, findings: Findings) -> None:
     """Check every part of every word, after all notes were added to the sums."""
-    total = count = 0
-    for word, parts in _words(cursor, names):
-        count += 1
-        postings, fault = _chained(parts)
-        total += sums.hash(word) * sum(map(hash, postings))
-        if fault:
-            findings.add("words", None, f"{shown(word[1])}: {fault}")
+    newest = Cells(int)
+    with closing(newest):
+        words, total = _check_parts(cursor, names, sums, findings, newest)
+        total += _check_waiting(cursor, names, sums, findings, newest)
     if total != sums.total:
-        _locate(cursor, names, sums, findings, words=count)
-    findings.looked_at("words", counted(count, "word"))
+        _locate(cursor, names, sums, findings, words=words)
+    findings.looked_at("words", f"those of {counted(sums.notes, 'live note')}")
+
+
+def _check_parts(
+    cursor: Executor, names: Names, sums: WordSums, findings: Findings, newest: Cells[int]
+) -> tuple[int, int]:
+    """Return the number of words that have parts, and their sum; note each scope's newest seq."""
+    total = count = 0
+    for scope, words in groupby(_words(cursor, names), key=lambda found: found[0][0]):
+        highest = 0
+        for word, parts in words:
+            count += 1
+            postings, fault = _chained(parts)
+            total += sums.under_word(word, postings)
+            if fault:
+                findings.add("words", None, f"{shown(word[1])}: {fault}")
+            elif postings:
+                highest = max(highest, postings[-1][0])
+        newest.make_room()
+        newest.put((str(scope),), highest)
+    return count, total
+
+
+def _check_waiting(
+    cursor: Executor, names: Names, sums: WordSums, findings: Findings, newest: Cells[int]
+) -> int:
+    """Return the sum of the notes that wait to be filed."""
+    total = 0
+    statement = f"SELECT id, waiting FROM {names.scopes}"
+    for page in pages(cursor, statement, "id"):
+        newest.make_room()
+        newest.load((str(scope),) for scope, _ in page)
+        for scope, stored in page:
+            try:
+                waiting = _waiting(stored)
+            except _DAMAGED as error:
+                findings.add("words", None, str(error))
+                continue
+            total += sum(sums.under_words(scope, *each) for each in waiting)
+            seqs = [newest.get((str(scope),)) or 0, *(seq for (seq, _), _ in waiting)]
+            if seqs != sorted(seqs):
+                position = _position(cursor, names, scope, min(seqs))
+                findings.add("words", position, "notes that wait are out of order")
+    return total
 
 
 def _words(cursor: Executor, names: Names) -> Iterator[tuple[_Word, Iterable[_Row]]]:
     statement = f"SELECT scope, word, part, sealed, seqs, outlines FROM {names.words}"
-    return groupby(pages(cursor, statement, "scope, word, part"), key=itemgetter(0, 1))
+    parts = one_by_one(cursor, statement, "scope, word, part")
+    return groupby(parts, key=itemgetter(0, 1))
 
 
-def _chained(parts: Iterable[_Row]) -> tuple[list[tuple[int, int]], str]:
+def _waiting(stored: bytes) -> list[tuple[_Posting, list[str]]]:
+    """Return the posting of each note that waits to be filed, and its words."""
+    waiting, again = waiting_of(stored), Waiting()
+    found = []
+    for words, *posting in waiting:
+        seq, outline = (int.from_bytes(number, "little") for number in posting)
+        again.add(words, seq=seq, outline=outline)
+        found.append(((seq, outline), words))
+    if again != waiting:  # A word that is not between spaces is not found.
+        raise DriftError("notes", "the words that wait are damaged (not written as they are)")
+    return found
+
+
+def _chained(parts: Iterable[_Row]) -> tuple[list[_Posting], str]:
     """Return the postings of a word's parts, and what is wrong with their chain, or nothing.
 
     Part 0 is the newest; it comes first, then the sealed ones, oldest first.
     """
-    postings: list[tuple[int, int]] = []
-    tail: list[tuple[int, int]] = []
+    postings: list[_Posting] = []
+    tail: list[_Posting] = []
     newest = before = 0
     fault = ""
     for _, _, part, sealed, seqs, outlines in parts:
         try:
-            found = list(zip(numbers("I", seqs), numbers("Q", outlines), strict=True))
+            found = [*zip(numbers("I", seqs), numbers("Q", outlines), strict=True)]
         except _DAMAGED:
             return postings, f"part {shown(part)} is damaged"
         if part == 0:
@@ -122,7 +189,7 @@ def _chained(parts: Iterable[_Row]) -> tuple[list[tuple[int, int]], str]:
     postings += tail
     if newest != before:
         fault = fault or f"its newest part follows {shown(newest)}, not {shown(before)}"
-    if postings != sorted(postings):
+    if len(postings) > 1 and postings != sorted(postings):
         fault = fault or "its notes are out of order"
     return postings, fault
 
@@ -140,12 +207,15 @@ def _locate(
         differences = _differences(cursor, names, sums, share=share, shares=shares)
         wrong += sorted(word for word, difference in differences.items() if difference)
     first = set(wrong[:FINDINGS_MAX])
-    due: dict[_Word, set[tuple[int, int]]] = {word: set() for word in first}
+    due: dict[_Word, set[_Posting]] = {word: set() for word in first}
     for row in _notes(cursor, names):
         for posting, filed in _postings(row):
             for word in first.intersection(filed):
                 due[word].add(posting)
     held = {word: set(_chained(parts)[0]) for word, parts in _words(cursor, names) if word in first}
+    for scope, (posting, waiting) in _all_waiting(cursor, names):
+        for word in first.intersection((scope, each) for each in waiting):
+            held.setdefault(word, set()).add(posting)
     for word in wrong[:FINDINGS_MAX]:
         seq = min((due[word] ^ held.get(word, set())), default=(0, 0))[0]
         what = "is not filed as it should be" if seq else "is damaged"
@@ -168,11 +238,23 @@ def _differences(
     for word, parts in _words(cursor, names):
         if chosen(word):
             found[word] = found.get(word, 0) - sum(map(hash, _chained(parts)[0]))
+    for scope, (posting, waiting) in _all_waiting(cursor, names):
+        for word in filter(chosen, ((scope, each) for each in waiting)):
+            found[word] = found.get(word, 0) - hash(posting)
     return found
 
 
+def _all_waiting(
+    cursor: Executor, names: Names
+) -> Iterator[tuple[int, tuple[_Posting, list[str]]]]:
+    """Yield (scope, posting and words) of each note that waits, where that can be read."""
+    for scope, stored in one_by_one(cursor, f"SELECT id, waiting FROM {names.scopes}", "id"):
+        with suppress(*_DAMAGED):  # `_check_waiting` has told.
+            yield from ((scope, each) for each in _waiting(stored))
+
+
 def _notes(cursor: Executor, names: Names) -> Iterator[_Row]:
-    return pages(cursor, f"SELECT {NOTE_COLUMNS} FROM {names.notes} n", "n.id")
+    return one_by_one(cursor, f"SELECT {NOTE_COLUMNS} FROM {names.notes} n", "n.id")
 
 
 def _position(cursor: Executor, names: Names, scope: int, seq: int) -> int | None:

@@ -323,3 +323,28 @@ def test_on_a_terminal_a_moment_is_named(tour: str, run: Run) -> None:
         "handed out 2026-11-30 19:17:00 UTC to c-3: the same text",
         "rendered anew from 3 events: equal, byte for byte",
     ]
+
+
+@pytest.mark.usefixtures("tour")
+def test_an_event_has_one_form_in_json(run: Run) -> None:
+    whole = {
+        each["seq"]: each for each in records(run("log", "--scope", "owner:alice", "--json").out)
+    }
+
+    (tainted,) = records(run("taint", "--url", BAD, "--json").out)
+    missing = records(run("at", "--seq", "7", "--without-url", BAD, "missing", "--json").out)
+
+    for event in [
+        *(each["event"] for each in records(run("timeline", "--json").out)),
+        *tainted["events"],
+        *({name: each[name] for name in each if name != "refused"} for each in missing),
+    ]:
+        assert event == whole[event["seq"]]
+
+
+@pytest.mark.usefixtures("tour")
+def test_what_came_from_the_event_of_another_scope_is_no_question(run: Run) -> None:
+    ended = run("taint", "--position", "2")
+
+    assert (ended.code, ended.out) == (2, b"")
+    assert "position 2" in ended.err

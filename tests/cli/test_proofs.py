@@ -195,6 +195,7 @@ def test_an_event_is_proven_to_somebody_without_the_store(alice: Run, home: Path
     assert ended.lines[0] == "proven: the event at position 2 is in the log"
     assert '"title":"Tea 1"' in ended.lines[-1]
     assert alice("proof", "check", "bundle.json", "--key", vkey(alice)).code == 1
+    assert alice("proof", "check", "bundle.json", "--key", "no vkey").code == 2, "nothing was seen"
 
 
 def test_what_was_withheld_is_not_shown(alice: Run, home: Path) -> None:
@@ -239,8 +240,22 @@ def test_a_log_is_proven_to_continue_a_kept_checkpoint(alice: Run, home: Path) -
 
     assert ended.code == 0
     assert ended.lines[0] == "proven: the first 6 events are those of the older log"
-    assert alice(*check, "--since", "second.note").code == 1
+    other = alice(*check, "--since", "second.note")
+    assert other.code == 1
+    assert "begins at another checkpoint" in other.err
+    assert "rewritten" not in other.err
     assert "if the root was" in alice(*check).lines[0]
+
+
+@pytest.mark.parametrize("command", [["checkpoint", "--key-file", "key"], ["prove", "2"]])
+def test_what_is_written_never_takes_the_place_of_a_log(
+    command: list[str], alice: Run, home: Path
+) -> None:
+    ended = alice(*command, "--output", str(home / "notes.db"))
+
+    assert ended.code == 2
+    assert "there is a database at this place" in ended.err
+    assert alice("verify").code == 0
 
 
 def test_what_is_to_be_proven_must_be_said(alice: Run, home: Path) -> None:

@@ -1,6 +1,7 @@
 """A store that has something of everything, and its verification."""
 
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,12 +14,15 @@ from memlog.verify.run import Asked
 ALICE = ("owner", "alice")
 
 
+def few_words_wait() -> AbstractContextManager[object]:
+    """Let words of few notes wait, so that some are filed and some wait."""
+    return patch("projections.notes.words.WAITING_POSTINGS", 12)
+
+
 def fill(path: Path, clock: FixedClock | None = None, *, seed: int = 0) -> Path:
     """Make a closed store: notes, links, a pin, requests, a section, an index, two scopes."""
     clock = clock or FixedClock()
-    # So that some words are filed and some wait.
-    few_wait = patch("projections.notes.words.WAITING_POSTINGS", 12)
-    with few_wait, open_log(path, clock=clock, ids=CountingIds(seed)) as log:
+    with few_words_wait(), open_log(path, clock=clock, ids=CountingIds(seed)) as log:
         alice = log.scope("owner", "alice")
         for number in range(6):
             alice.write(

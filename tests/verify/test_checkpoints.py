@@ -166,6 +166,17 @@ def test_another_history_than_the_signed_one_is_not_signed(damage: object, store
     assert beside(store).read_bytes() == before
 
 
+def test_a_link_to_the_key_finds_the_same_copy(store: Path) -> None:
+    link = store.with_name("link")
+    link.symlink_to(store.with_name("key"))
+    tampering_tables.older_copy(store)
+
+    with memlog.open(store) as log, pytest.raises(UnsignableError, match="older copy"):
+        log.checkpoint(link)
+
+    assert [*store.parent.glob("link.*")] == []
+
+
 def test_the_copy_in_the_store_counts_as_well(store: Path) -> None:
     beside(store).unlink()
     tampering_tables.checkpoint(store)
@@ -356,3 +367,13 @@ def test_a_kept_checkpoint_must_be_signed_by_the_given_key(store: Path, key: Sig
         with pytest.raises(InvalidRequestError):
             log.verify(skip=["bytes"])
     assert parse_vkey(str(key.verifier)) == key.verifier
+
+
+@pytest.mark.parametrize("old", ["text", b"bytes", b"", None, 5])
+def test_what_is_no_checkpoint_is_refused(old: object, store: Path) -> None:
+    with memlog.open(store, read_only=True) as log:
+        with pytest.raises(InvalidRequestError, match="give a signed checkpoint"):
+            log.prove_consistency(old)  # type: ignore[arg-type]
+        if old is not None:
+            with pytest.raises(InvalidRequestError, match="give a signed checkpoint"):
+                log.prove(1, checkpoint=old)  # type: ignore[arg-type]

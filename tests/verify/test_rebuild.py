@@ -1,5 +1,6 @@
 """The tree and the sections are made anew from the log, and what was otherwise is told."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,13 @@ import pytest
 import memlog
 from memlog.errors import InvalidRequestError
 from memlog.testing import tampering, tampering_tables
-from tests.verify.stores import copied, verified
+from tests.verify.stores import copied, few_words_wait, verified
 
 
 @pytest.fixture
-def store(signed_store: Path, tmp_path: Path) -> Path:
-    return copied(signed_store, tmp_path / "copy")
+def store(signed_store: Path, tmp_path: Path) -> Iterator[Path]:
+    with few_words_wait():
+        yield copied(signed_store, tmp_path / "copy")
 
 
 @pytest.mark.parametrize("projection", ["tree", "section", "notes", "search"])

@@ -3,12 +3,14 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import memlog
 from memlog.testing import tampering
 from memlog.testing.tampering import SAVED_CHECKPOINT, Tampering
 from memlog.testing.tampering_tables import TAMPERINGS
+from projections.notes.waiting import Waiting, waiting_of
 from tests.verify.stores import copied, verified
 
 
@@ -87,3 +89,43 @@ def test_only_the_first_findings_are_kept_and_all_are_counted(
     assert [each.position for each in check.findings] == sorted(
         each.position or 0 for each in check.findings
     )
+
+
+def test_words_that_wait_and_are_not_found_are_named(signed_store: Path, tmp_path: Path) -> None:
+    """A word is found between two spaces alone."""
+    path = copied(signed_store, tmp_path / "copy")
+    with tampering.by_hand(path) as db:
+        (live,) = db.execute("SELECT live FROM notes_pointer").fetchone()
+        stored = db.execute(f"SELECT id, waiting FROM scopes_{live}").fetchall()
+        for id_, waiting in stored:
+            hidden = waiting.replace(b" ", b"\t")
+            db.execute(f"UPDATE scopes_{live} SET waiting = ? WHERE id = ?", (hidden, id_))
+
+    assert any(waiting for _, waiting in stored)
+    assert "words" in {each.name for each in verified(path).failed}
+
+
+def test_notes_that_wait_out_of_order_are_named(signed_store: Path, tmp_path: Path) -> None:
+    path = copied(signed_store, tmp_path / "copy")
+    with tampering.by_hand(path) as db:
+        (live,) = db.execute("SELECT live FROM notes_pointer").fetchone()
+        swapped = 0
+        for id_, stored in db.execute(f"SELECT id, waiting FROM scopes_{live}").fetchall():
+            waiting = waiting_of(stored)
+            notes = [*waiting]
+            if len(notes) > 1:
+                turned = Waiting()
+                for words, seq, outline in reversed(notes):
+                    turned.add(
+                        words,
+                        seq=int.from_bytes(seq, "little"),
+                        outline=int.from_bytes(outline, "little"),
+                    )
+                changed = msgspec.msgpack.encode(turned)
+                db.execute(f"UPDATE scopes_{live} SET waiting = ? WHERE id = ?", (changed, id_))
+                swapped += 1
+
+    assert swapped
+    (failed,) = verified(path).failed
+    assert failed.name == "words"
+    assert "out of order" in failed.findings[0].detail
