@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memlog.errors import DriftError
@@ -29,6 +29,7 @@ actions = st.lists(
 )
 
 
+@example([(ADD, {"tea"})] * 3 + [(REMOVE, 0)] * 3, 1, 2, 1)  # A sealed part, and nothing after it.
 @given(actions, st.integers(1, 12), st.integers(1, 4), st.integers(1, 9))
 def test_words_hold_what_was_added_and_not_removed(
     taken: list[tuple[str, object]], waiting: int, part: int, newest: int

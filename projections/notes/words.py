@@ -97,8 +97,8 @@ class Words:
     def rarest(self, words: Collection[str], count: int) -> dict[str, Window]:
         """Return the newest postings of the `count` rarest of these words."""
         self.read(words)
-        newest = max([self._tails[word].newest for word in words], default=0)
-        newest = max(newest, self._waiting.newest)
+        tails = [self._tails[word] for word in words]
+        newest = max([self._waiting.newest, *[max(each.newest, each.sealed) for each in tails]])
 
         def commonness(word: str) -> tuple[bool, float, str]:
             tail = self._tails[word]
