@@ -156,6 +156,7 @@ def is_cjk(character: str) -> bool:
 _CJK_RANGES = (
     (0x1100, 0x11FF),  # Hangul jamo
     (0x3005, 0x3007),  # iteration marks, ideographic zero
+    (0x302A, 0x302F),  # tone marks
     (0x3041, 0x30FF),  # kana
     (0x3131, 0x318E),  # Hangul compatibility jamo
     (0x31F0, 0x31FF),  # kana extensions
@@ -164,6 +165,7 @@ _CJK_RANGES = (
     (0xA960, 0xA97F),  # Hangul jamo, extended A
     (0xAC00, 0xD7FF),  # Hangul syllables, jamo extended B
     (0xF900, 0xFAFF),  # Han, compatibility
+    (0x1AFF0, 0x1B16F),  # kana, supplementary plane
     (0x20000, 0x3FFFF),  # Han, supplementary planes
 )
 

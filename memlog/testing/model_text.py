@@ -13,7 +13,16 @@ from functools import lru_cache
 
 SLUG_CHARACTERS_MAX = 80
 _NUMBER_DIGITS_MAX = 15
-_CJK_NAMES = ("CJK UNIFIED", "CJK COMPATIBILITY IDEO", "HIRAGANA", "KATAKANA", "HANGUL")
+_CJK_NAMES = (
+    "CJK UNIFIED",
+    "CJK COMPATIBILITY IDEO",
+    "IDEOGRAPHIC",
+    "HENTAIGANA",
+    "HIRAGANA",
+    "KATAKANA",
+    "COMBINING KATAKANA-HIRAGANA",
+    "HANGUL",
+)
 
 
 def slug(title: str) -> str:
@@ -86,7 +95,7 @@ def _bigrams(run: str) -> list[str]:
 
 def _in_word(character: str) -> bool:
     category = unicodedata.category(character)
-    return category[0] in "LM" or category == "Nd"
+    return category[0] in "LM" or category == "Nd" or character == "\u3007"  # ideographic zero
 
 
 @lru_cache(maxsize=10_000)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import unicodedata
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -186,7 +187,14 @@ def test_the_model_makes_the_same_topics(topics: list[str]) -> None:
     assert model_text.topics(topics) == text.normalize_topics(topics)
 
 
-@for_all(LINES_OF_TEXT | st.text("茶の湯ab 1가", max_size=20))
+def test_the_model_takes_every_character_as_the_library_does() -> None:
+    for code in [*range(0xD800), *range(0xE000, sys.maxunicode + 1)]:
+        if unicodedata.category(character := chr(code)) not in ("Cn", "Co"):
+            title = f"x{character}茶"  # It joins the one, or the other, or neither.
+            assert model_text.words(title, ()) == text.words(title, ()), hex(code)
+
+
+@for_all(LINES_OF_TEXT | st.text("茶の湯ab 1가\u3007", max_size=20))
 def test_the_model_makes_the_same_words(title: str) -> None:
     assert model_text.words(title, ()) == text.words(title, ())
 
