@@ -126,7 +126,7 @@ def open_store(
             if error.name not in ("psycopg", "psycopg_pool"):
                 raise
             rule = "it needs the driver: pip install 'agent-memlog[postgres]'"
-            raise InvalidRequestError("target", "postgresql://…", rule) from error
+            raise InvalidRequestError("target", "postgresql://***", rule) from error
         return PostgresStore(
             str(target),
             clock=clock,

@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 from memlog.exchange.items import FileRefusedError
+from memlog.exchange.requirements import missing
 
 BYTES_MAX = 1024 * 1024
 _DEPTH_MAX = 16
-_NO_YAML = "front matter needs PyYAML: pip install 'agent-memlog[markdown]'"
 
 
 def split(text: str, *, file: str) -> tuple[dict[str, Any], str, int]:
@@ -25,6 +25,7 @@ def split(text: str, *, file: str) -> tuple[dict[str, Any], str, int]:
 
     Raises:
         FileRefusedError: it is no YAML, or of a kind that is not read; names the line.
+        InvalidRequestError: PyYAML is not installed.
     """
     block = _block(text)
     if block is None:
@@ -57,9 +58,9 @@ def _block(text: str) -> tuple[str, str] | None:
 
 
 def _parsed(yaml_text: str, *, file: str) -> dict[str, Any] | None:
+    loader_class = _loader_class()  # First: it says so when there is no PyYAML.
     import yaml
 
-    loader_class = _loader_class()
     try:
         loader = loader_class(yaml_text)
         try:
@@ -88,8 +89,8 @@ def _loader_class() -> Any:  # noqa: ANN401  # made late, since PyYAML is an ext
     """Return the strict loader."""
     try:
         import yaml
-    except ImportError:
-        raise FileRefusedError("front matter", 0, _NO_YAML) from None
+    except ModuleNotFoundError as error:
+        raise missing("PyYAML") from error
 
     class Strict(yaml.SafeLoader):
         """Strings, null, lists and mappings; no aliases, repeated keys or deep nests."""

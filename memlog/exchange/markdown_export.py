@@ -17,14 +17,13 @@ from typing import Any
 from memlog.errors import InvalidRequestError
 from memlog.exchange import portable
 from memlog.exchange.applying import base
-from memlog.exchange.items import FileRefusedError
+from memlog.exchange.requirements import missing
 from memlog.fields import WHOLE_MAX
 from memlog.memory import Memory
 from memlog.note import Link, Note
 from projections.notes.reader import Reader, live_set
 
 _PAGE_NOTES = 500
-_NO_YAML = "front matter needs PyYAML: pip install 'agent-memlog[markdown]'"
 
 Progress = Callable[[int, int], None]
 
@@ -106,8 +105,8 @@ def _dumper_class() -> Any:  # noqa: ANN401  # made late, since PyYAML is an ext
     """
     try:
         import yaml
-    except ImportError:
-        raise FileRefusedError("front matter", 0, _NO_YAML) from None
+    except ModuleNotFoundError as error:
+        raise missing("PyYAML") from error
 
     class Escaping(yaml.SafeDumper):
         """Strings of plain characters as PyYAML likes, all others in double quotes."""

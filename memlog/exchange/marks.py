@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from memlog.exchange.items import FileRefusedError
+from memlog.exchange.requirements import missing
 from memlog.fields import LABEL_BYTES_MAX
 from memlog.text import byte_length
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-_NO_PARSER = "Markdown needs markdown-it-py: pip install 'agent-memlog[markdown]'"
 _WIKILINK_CHARACTERS_MAX = 1_000
 _OBSERVATION = re.compile(r"\[([^\[\]()\n]+)\]\s+\S")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -150,8 +149,8 @@ def _of_link(href: str, line: int) -> Mention | None:
 def _parser() -> Any:  # noqa: ANN401  # made late, since markdown-it-py is an extra
     try:
         from markdown_it import MarkdownIt
-    except ImportError:
-        raise FileRefusedError("Markdown", 0, _NO_PARSER) from None
+    except ModuleNotFoundError as error:
+        raise missing("markdown-it-py") from error
     parser = MarkdownIt("commonmark").enable("table")
     parser.inline.ruler.before("link", "wikilink", _wikilink)
     parser.inline.add_terminator_char("[")

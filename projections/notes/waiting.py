@@ -59,22 +59,27 @@ class Waiting(msgspec.Struct, array_like=True):
 
     def postings_of(self, words: Iterable[str]) -> dict[str, tuple[bytes, bytes]]:
         """Return for each word that is carried seqs and outlines of its notes, oldest first."""
-        found = {}
+        starts = {word: found for word in words if (found := self._starts(word))}
+        if not starts:
+            return {}
         ends = [*accumulate(map(len, self.lines.splitlines(keepends=True)))]
-        for word in words:
-            places = [bisect_right(ends, start) for start in self._starts(word)]
-            if places:
-                seqs = [self.seqs[SEQ_BYTES * at :][:SEQ_BYTES] for at in places]
-                outlines = [self.outlines[OUTLINE_BYTES * at :][:OUTLINE_BYTES] for at in places]
-                found[word] = (b"".join(seqs), b"".join(outlines))
-        return found
+        postings = {}
+        for word, found in starts.items():
+            places = [bisect_right(ends, start) for start in found]
+            seqs = [self.seqs[SEQ_BYTES * at :][:SEQ_BYTES] for at in places]
+            outlines = [self.outlines[OUTLINE_BYTES * at :][:OUTLINE_BYTES] for at in places]
+            postings[word] = (b"".join(seqs), b"".join(outlines))
+        return postings
 
-    def _starts(self, word: str) -> Iterator[int]:
+    def _starts(self, word: str) -> list[int]:
+        """Return where a word stands in the lines."""
         needle = b" %b " % word.encode()
+        found = []
         start = self.lines.find(needle)
         while start >= 0:
-            yield start
+            found.append(start)
             start = self.lines.find(needle, start + 1)
+        return found
 
     @property
     def newest(self) -> int:

@@ -2,10 +2,13 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import memlog
 from tests.cli.running import Run
 
 YAML_SAYS = "expected the node content, but found '<stream end>'"
@@ -177,3 +180,35 @@ def test_a_hostile_name_does_not_reach_the_terminal(alice: Run, tmp_path: Path) 
     assert ended.code == 1
     assert b"\x1b[31m" not in ended.out
     assert b"a\\x1b[31m\\nb.md" in ended.out.replace(b"\n    ", b"")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("yaml", ["import", "vault"]),
+        ("markdown_it", ["import", "vault"]),
+        ("yaml", ["export", "--format", "markdown", "--output", "out"]),
+    ],
+)
+def test_without_the_extra_it_is_named_once_and_nothing_is_made(
+    vault: Path, tmp_path: Path, module: str, arguments: list[str]
+) -> None:
+    path = tmp_path / "notes.db"
+    with memlog.open(path) as log:
+        log.scope("owner", "alice").write(title="Tea", body="hot")
+    call = ["memlog", *arguments, "--db", str(path), "--scope", "owner:alice"]
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; sys.argv = {call!r}\n"
+        "from memlog.cli import main; sys.exit(main())"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=vault.parent
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.count("agent-memlog[markdown]") == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+    with memlog.open(path) as log:
+        assert log.position() == 1
