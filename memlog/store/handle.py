@@ -28,6 +28,8 @@ class Handle(ABC):
 
     log_id: str
     secret: bytes
+    _page_events: int
+    """How many events are read at once."""
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class Handle(ABC):
 
     def rows(self, *, after: int = 0, up_to: int = NO_LIMIT) -> Iterator[StoredRow]:
         """Yield stored events with positions in (after, up_to], in order."""
-        return pages.log_rows(self.reading, after=after, up_to=up_to)
+        return pages.log_rows(self.reading, after=after, up_to=up_to, size=self._page_events)
 
     def stream_rows(
         self, stream: str, *, after: int = 0, up_to: int = NO_LIMIT, containing: bytes = b""
@@ -116,7 +118,12 @@ class Handle(ABC):
             containing: bytes that the state of each must hold.
         """
         return pages.stream_rows(
-            self.reading, stream, after=after, up_to=up_to, containing=containing
+            self.reading,
+            stream,
+            after=after,
+            up_to=up_to,
+            size=self._page_events,
+            containing=containing,
         )
 
     # --- Ending

@@ -11,21 +11,19 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from memlog.store.protocol import Executor
-from memlog.store.rows import EVENTS_TABLE, StoredRow
-
-PAGE_EVENTS = 1_000
+from memlog.store.rows import EVENTS_TABLE, StoredRow, row_of
 
 Reading = Callable[[], AbstractContextManager[Executor]]
 
 
-def log_rows(reading: Reading, *, after: int, up_to: int) -> Iterator[StoredRow]:
-    """Yield stored events with positions in (after, up_to], in order."""
+def log_rows(reading: Reading, *, after: int, up_to: int, size: int) -> Iterator[StoredRow]:
+    """Yield stored events with positions in (after, up_to], in order, read `size` at once."""
     where = "rowid > ? AND rowid <= ? ORDER BY rowid"
-    return _paged(reading, where, (), after=after, up_to=up_to, place=0)
+    return _paged(reading, where, (), after=after, up_to=up_to, size=size, place=0)
 
 
 def stream_rows(
-    reading: Reading, stream: str, *, after: int, up_to: int, containing: bytes
+    reading: Reading, stream: str, *, after: int, up_to: int, size: int, containing: bytes
 ) -> Iterator[StoredRow]:
     """Yield a stream's stored events with seqs in (after, up_to] that hold some bytes, in order."""
     where = (
@@ -33,7 +31,7 @@ def stream_rows(
         "AND originator_version > ? AND originator_version <= ? ORDER BY originator_version"
     )
     parameters = (stream, containing, containing)
-    return _paged(reading, where, parameters, after=after, up_to=up_to, place=2)
+    return _paged(reading, where, parameters, after=after, up_to=up_to, size=size, place=2)
 
 
 def _paged(
@@ -43,16 +41,17 @@ def _paged(
     *,
     after: int,
     up_to: int,
+    size: int,
     place: int,
 ) -> Iterator[StoredRow]:
     statement = (
         "SELECT rowid, originator_id, originator_version, topic, state "
-        f"FROM {EVENTS_TABLE} WHERE {where} LIMIT {PAGE_EVENTS}"
+        f"FROM {EVENTS_TABLE} WHERE {where} LIMIT {size}"
     )
     while True:
         with reading() as cursor:
             page = cursor.execute(statement, (*parameters, after, up_to)).fetchall()
-        yield from map(StoredRow._make, page)
-        if len(page) < PAGE_EVENTS:
+        yield from map(row_of, page)
+        if len(page) < size:
             return
         after = page[-1][place]

@@ -55,6 +55,8 @@ _SET_DURABLE = (
 class PostgresStore(Handle):
     """An open log; see `memlog.store.protocol.Store`."""
 
+    _page_events = 1_000  # Each page is a round trip to the server.
+
     def __init__(
         self,
         url: str,

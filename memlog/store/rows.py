@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from memlog import codec
 from memlog.errors import CorruptEventError
@@ -19,6 +21,10 @@ class StoredRow(NamedTuple):
     seq: int
     type: str
     state: bytes
+
+
+row_of: Callable[[Sequence[Any]], StoredRow] = partial(tuple.__new__, StoredRow)
+"""Returns a row of the table's five columns as one; without a look at their number, so quickly."""
 
 
 def decoded(row: StoredRow) -> Event:

@@ -44,6 +44,8 @@ _DURING_COMMIT = "during the commit: open it again, and the same request_id tell
 class SQLiteStore(Handle):
     """An open log. Safe to share between threads; not across a fork."""
 
+    _page_events = 250  # With their bodies they stay in the processor's cache until they are used.
+
     def __init__(
         self,
         path: Path | None,

@@ -20,6 +20,7 @@ NOTE_COLUMNS = (
 LINK_COLUMNS = "from_slug, to_slug, rel, label"
 
 topics_of = msgspec.json.Decoder(tuple[str, ...]).decode
+_replace = msgspec.structs.replace
 _decode_source = msgspec.json.Decoder(Source).decode
 _decode_extra = msgspec.json.Decoder(dict[str, str]).decode
 
@@ -37,7 +38,8 @@ def note_of(row: Sequence[Any]) -> Note:
 
 
 def _note_of(row: Sequence[Any]) -> Note:
-    return Note(
+    superseded_by = row[14]
+    note = Note(  # With 15 arguments by name; more would take four times as long.
         slug=row[0],
         title=row[1],
         body=row[2],
@@ -52,9 +54,9 @@ def _note_of(row: Sequence[Any]) -> Note:
         updated_seq=row[11],
         created_at=datetime.fromisoformat(row[12]),
         written_at=datetime.fromisoformat(row[13]),
-        superseded_by=row[14],
         ever_untrusted=bool(row[15]),
     )
+    return note if superseded_by is None else _replace(note, superseded_by=superseded_by)
 
 
 def row_of(note: Note) -> tuple[Any, ...]:

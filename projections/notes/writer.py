@@ -16,9 +16,9 @@ from memlog.events import (
     NoteUnpinned,
     NoteWritten,
 )
-from memlog.note import Link, Note, why_untrusted
+from memlog.note import Link, Note
 from projections.notes import rows
-from projections.notes.fold import subject
+from projections.notes.fold import subject, written
 from projections.notes.postings import outline_of
 from projections.notes.reader import Reader
 from projections.notes.tables import Names
@@ -91,25 +91,7 @@ class Writer(Reader):
     def _write(self, event: Event, payload: NoteWritten) -> None:
         old = self.note(payload.slug)
         moment = datetime.fromisoformat(event.recorded_at_text)
-        note = Note(
-            slug=payload.slug,
-            title=payload.title,
-            body=payload.body,
-            topics=payload.topics,
-            confidence=payload.confidence,
-            provenance=payload.provenance,
-            source=payload.source,
-            extra=payload.extra,
-            pinned=old is not None and old.pinned,
-            created_seq=event.seq if old is None else old.created_seq,
-            written_seq=event.seq,
-            updated_seq=event.seq,
-            created_at=moment if old is None else old.created_at,
-            written_at=moment,
-            superseded_by=None if old is None else old.superseded_by,
-            ever_untrusted=why_untrusted(payload.provenance, payload.source) is not None
-            or (old is not None and old.ever_untrusted),
-        )
+        note = written(old, payload, seq=event.seq, moment=moment)
         if old is None:
             self.counters.live += 1
             self.counters.notes += 1
