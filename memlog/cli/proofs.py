@@ -15,6 +15,7 @@ from memlog.cli.progress import progress
 from memlog.cli.session import AsJson, Db, session
 from memlog.errors import InvalidRequestError, format_error, shown
 from memlog.proof import NoCryptographyError, ProofError
+from memlog.store.location import is_beside_a_store
 
 _NO_CRYPTOGRAPHY = "signatures need the package cryptography: pip install 'agent-memlog[sign]'"
 _WHAT_TO_PROVE = "give the position of an event, or --since CHECKPOINT"
@@ -43,13 +44,16 @@ def _give(content: bytes, target: Path | None) -> None:
     """Write a file, or print its text.
 
     Raises:
-        UsageError: the file is a database, such as the log itself.
+        UsageError: the file is a database, such as the log itself, or named like a part of one.
     """
     if target is None:
         output.body(content.decode())
         return
     if _is_database(target):
         sentence = f"{target}: there is a database at this place; name another file"
+        raise UsageError(sentence)
+    if is_beside_a_store(target):
+        sentence = f"{target}: files of such names belong to the store beside them; name another"
         raise UsageError(sentence)
     target.write_bytes(content)
 

@@ -30,6 +30,7 @@ from memlog.exchange.logfile import (
 from memlog.log import Log
 from memlog.note import Scope
 from memlog.proof import leaf_hash
+from memlog.store.location import is_beside_a_store
 from memlog.store.rows import StoredRow, decoded
 from projections import tree
 
@@ -213,6 +214,9 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def _check_place(path: Path) -> None:
     """Refuse to replace what is no export: a store, a device, a person's file."""
+    if is_beside_a_store(Path(os.path.realpath(path))):
+        rule = "files of such names belong to the store beside them; choose another name"
+        raise InvalidRequestError("output", str(path), rule)
     if path.exists():
         if not (path.is_file() and _is_export(path)):
             rule = "there is something else than an export at this place; name a new file"

@@ -36,6 +36,11 @@ _NETWORK_FILE_SYSTEMS = frozenset(
         "smbfs",
     }
 )
+# What SQLite and memlog call the files beside a store: whoever puts something else there loses it.
+_BESIDE_A_STORE = ("-lock", "-wal", "-shm", "-journal")
+_LIBPQ_KEYWORDS = re.compile(
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*="
+)
 _OCTAL_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -63,6 +68,9 @@ def sqlite_path(target: object) -> Path | None:
         shown = f"{name.partition('://')[0]}://***"
         rule = "give a path, sqlite:///PATH, postgresql://… or :memory:"
         raise InvalidRequestError("target", shown, rule)
+    elif _LIBPQ_KEYWORDS.match(name):  # A password may follow.
+        rule = "write it as postgresql://USER@HOST/DATABASE; a file of such a name as ./NAME"
+        raise InvalidRequestError("target", f"{name.partition('=')[0]}=***", rule)
     if not name.strip() or "\0" in name:
         raise InvalidRequestError("target", target, "name a file")
     return Path(os.path.realpath(name))
@@ -80,14 +88,24 @@ def index_dir_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-index")
 
 
+def is_beside_a_store(path: Path) -> bool:
+    """Tell whether a file of this name is part of the store in another file."""
+    return path.name.endswith(_BESIDE_A_STORE)
+
+
 def check_location(path: Path) -> None:
     """Refuse a place that cannot hold a log.
 
     Raises:
         UnsafeLocationError: there is no such directory, something that is no file stands in the
-            file's place, or it lies on a network file system.
+            file's place, its name is that of a file beside another store, or it lies on a network
+            file system.
         OSError: the place cannot be looked at.
     """
+    if is_beside_a_store(path):
+        ends = ", ".join(_BESIDE_A_STORE)
+        why = f"names that end in {ends} are those of files beside a store; choose another"
+        raise UnsafeLocationError(str(path), why)
     if path.is_dir():
         raise UnsafeLocationError(str(path), "it is a directory; name a file in it")
     if path.exists() and not path.is_file():  # Reading a pipe or a terminal would wait for ever.

@@ -170,6 +170,22 @@ def test_an_export_never_takes_the_place_of_the_log(
     assert alice("read", "tea").code == 0
 
 
+@pytest.mark.parametrize("end", ["-lock", "-wal"])
+def test_an_export_never_takes_the_place_of_a_file_beside_the_log(
+    alice: Run, vault: Path, tmp_path: Path, end: str
+) -> None:
+    alice("import", str(vault))
+    (store,) = tmp_path.glob("*.db")
+    place = store.with_name(f"{store.name}{end}")
+    place.unlink(missing_ok=True)
+
+    ended = alice("export", "-o", str(place))
+
+    assert (ended.code, ended.out) == (1, b"")
+    assert "belong to the store beside them" in ended.err
+    assert alice("read", "tea").code == 0
+
+
 def test_a_hostile_name_does_not_reach_the_terminal(alice: Run, tmp_path: Path) -> None:
     folder = tmp_path / "v"
     folder.mkdir()

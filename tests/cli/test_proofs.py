@@ -248,13 +248,20 @@ def test_a_log_is_proven_to_continue_a_kept_checkpoint(alice: Run, home: Path) -
 
 
 @pytest.mark.parametrize("command", [["checkpoint", "--key-file", "key"], ["prove", "2"]])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("notes.db", "there is a database at this place"),
+        ("notes.db-lock", "belong to the store beside them"),
+    ],
+)
 def test_what_is_written_never_takes_the_place_of_a_log(
-    command: list[str], alice: Run, home: Path
+    command: list[str], name: str, rule: str, alice: Run, home: Path
 ) -> None:
-    ended = alice(*command, "--output", str(home / "notes.db"))
+    ended = alice(*command, "--output", str(home / name))
 
     assert ended.code == 2
-    assert "there is a database at this place" in ended.err
+    assert rule in ended.err
     assert alice("verify").code == 0
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import memlog
 from memlog.errors import InvalidRequestError, UnsafeLocationError
 from memlog.store import location
 from memlog.store.location import check_location, file_system, sqlite_path
@@ -91,3 +92,22 @@ def test_a_url_of_another_kind_is_refused_without_its_password() -> None:
 
     assert caught.value.value == "mysql://***"
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target", ["host=localhost password=secret", "dbname=notes", " user = me password=secret"]
+)
+def test_a_connection_string_is_no_file_and_its_password_is_not_shown(target: str) -> None:
+    with pytest.raises(InvalidRequestError, match="postgresql://") as caught:
+        sqlite_path(target)
+
+    assert "secret" not in str(caught.value)
+    assert sqlite_path(f"./{target}") is not None
+
+
+@pytest.mark.parametrize("end", ["-lock", "-wal", "-shm", "-journal"])
+def test_a_file_beside_a_store_is_no_place_for_another(tmp_path: Path, end: str) -> None:
+    with pytest.raises(UnsafeLocationError, match="files beside a store"):
+        memlog.open(tmp_path / f"notes.db{end}")
+
+    assert not [*tmp_path.iterdir()]
