@@ -35,6 +35,8 @@ _RECORDS = {
     "conversations": "stream, conversation_id, section_id, compaction",
     "checkpoints": "id, vkey, size, note",
 }
+# Records that only ever grow, and what they are called.
+_GROWING = {"sections": "handed-out sections", "checkpoints": "signed checkpoints"}
 
 Target = str | os.PathLike[str]
 Progress = Callable[[int, int], None]
@@ -75,7 +77,8 @@ def copy_log(
         progress: called with (events done, events to do).
 
     Raises:
-        InvalidRequestError: the destination holds another log, or one that went another way.
+        InvalidRequestError: the destination holds another log, one that went another way, or
+            records that the source has not.
         TargetError, RetryError, DamageError: as for `memlog.open` and a write.
     """
     with (
@@ -106,7 +109,7 @@ def copy_into(source: Log, copy: Log, *, progress: Progress | None = None) -> Co
         if copied != root:
             detail = f"its tree says root {root.hex()}, its events give {copied.hex()}"
             raise CorruptStoreError(source.target, detail)
-        _copy_records(source_store, transaction.cursor)
+        _copy_records(source_store, transaction.cursor, copy.target)
     return Copied(
         log_id=source.log_id,
         target=copy.target,
@@ -160,14 +163,24 @@ def _project(cursor: Executor, events: list[Event]) -> None:
         writer.flush()
 
 
-def _copy_records(source: Store, cursor: Executor) -> None:
-    """Replace the records of the copy, which are a part of the source's."""
+def _copy_records(source: Store, cursor: Executor, target: str) -> None:
+    """Replace the records of the copy by those of the source, of which they must be the first."""
     for table, columns in _RECORDS.items():
+        if table in _GROWING:
+            _check_first(source, cursor, table, columns, target)
         marks = ", ".join("?" * len(columns.split(",")))
         cursor.execute(f"DELETE FROM {table}")
         cursor.executemany(
             f"INSERT INTO {table} ({columns}) VALUES ({marks})", _rows(source, table, columns)
         )
+
+
+def _check_first(source: Store, cursor: Executor, table: str, columns: str, target: str) -> None:
+    theirs = _rows(source, table, columns)
+    for own in cursor.execute(f"SELECT {columns} FROM {table} ORDER BY 1, 2"):
+        if own != next(theirs, None):
+            rule = f"it has {_GROWING[table]} of its own, which would be lost; name a new store"
+            raise InvalidRequestError("destination", target, rule)
 
 
 def _rows(source: Store, table: str, columns: str) -> Iterator[tuple[object, ...]]:

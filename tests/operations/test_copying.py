@@ -9,6 +9,7 @@ import pytest
 import memlog.log
 from memlog.copying import copy_log
 from memlog.errors import InvalidRequestError, StoreNotFoundError
+from memlog.signing import SigningKey
 from memlog.testing import tables_equal_fold
 from tests.operations.targets import ENGINES, Places, fill, places
 from tests.postgres.twins import assert_same, assert_same_at_each_moment
@@ -84,6 +85,37 @@ def test_a_copy_that_went_its_own_way_is_refused(stores: Places, engine: str) ->
         memory.write(title="Meanwhile 2", body="b")
 
         with pytest.raises(InvalidRequestError, match="not those of the source"):
+            copy_log(here, there)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_records_of_the_copy_alone_are_not_lost(stores: Places, engine: str) -> None:
+    here, there = stores.new("sqlite"), stores.new(engine)
+    with memlog.log.open(here) as log:
+        memory = fill(log, count=2)
+        copy_log(here, there)
+        with memlog.log.open(there) as copy:
+            shown = copy.scope("global").section(conversation_id="c-9")
+        memory.write(title="Meanwhile", body="b")
+
+        with pytest.raises(InvalidRequestError, match="handed-out sections of its own"):
+            copy_log(here, there)
+
+    with memlog.log.open(there) as copy:
+        assert copy.scope("global").section_text(shown.hash) == shown.text
+        assert copy.verify().ok
+
+
+def test_a_checkpoint_of_the_copy_alone_is_not_lost(stores: Places, tmp_path: Path) -> None:
+    here, there = stores.new("sqlite"), stores.new("sqlite")
+    SigningKey.generate("copy").save(tmp_path / "key")
+    with memlog.log.open(here) as log:
+        fill(log, count=2)
+        copy_log(here, there)
+        with memlog.log.open(there) as copy:
+            copy.checkpoint(tmp_path / "key")
+
+        with pytest.raises(InvalidRequestError, match="signed checkpoints of its own"):
             copy_log(here, there)
 
 
