@@ -8,7 +8,7 @@ from memlog import codec
 from memlog.errors import CorruptStoreError
 from memlog.events import Event
 from memlog.store.protocol import Executor
-from memlog.store.rows import EVENTS_TABLE, StoredRow
+from memlog.store.rows import EVENTS_TABLE, StoredRow, row_of
 
 LOG_ROW = "SELECT position, recorded_at FROM log"
 
@@ -102,7 +102,7 @@ class Transaction:
             f"FROM {EVENTS_TABLE} WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE_EVENTS}"
         )
         while page := self.cursor.execute(statement, (after,)).fetchall():
-            yield from map(StoredRow._make, page)
+            yield from map(row_of, page)
             after = page[-1][0]
 
     def state_at(self, position: int) -> bytes:

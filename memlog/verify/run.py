@@ -13,7 +13,7 @@ import msgspec
 from memlog.errors import DamageError, InvalidRequestError
 from memlog.proof import ProofError, VerifierKey, parse_vkey
 from memlog.store.protocol import Executor
-from memlog.store.rows import EVENTS_TABLE, StoredRow
+from memlog.store.rows import EVENTS_TABLE, StoredRow, row_of
 from memlog.verify import anchors, structure, tables
 from memlog.verify.events import EventChecks, Progress
 from memlog.verify.expected import Expected
@@ -245,4 +245,4 @@ def stored_pages(cursor: Executor, *, after: int | None = None) -> Iterator[list
     """Yield the stored events above a position, or all of them, in order, in lists."""
     statement = f"SELECT rowid, originator_id, originator_version, topic, state FROM {EVENTS_TABLE}"
     found = pages(cursor, statement, "rowid", after=() if after is None else (after,))
-    return ([*map(StoredRow._make, page)] for page in found)
+    return ([*map(row_of, page)] for page in found)
