@@ -69,7 +69,7 @@ def sqlite_path(target: object) -> Path | None:
         rule = "give a path, sqlite:///PATH, postgresql://… or :memory:"
         raise InvalidRequestError("target", shown, rule)
     elif _LIBPQ_KEYWORDS.match(name):  # A password may follow.
-        rule = "write it as postgresql://USER@HOST/DATABASE; a file of such a name as ./NAME"
+        rule = "write it as postgresql://USER@HOST/DATABASE, or a file of that name as ./NAME"
         raise InvalidRequestError("target", f"{name.partition('=')[0]}=***", rule)
     if not name.strip() or "\0" in name:
         raise InvalidRequestError("target", target, "name a file")
