@@ -17,6 +17,9 @@ _INVARIANT = frozenset(
     ["inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"]
 )
 
+_LAST_LETTERS = tuple("cdegilmnrsty")
+"""The last letters of all endings that any step looks for: other words are their own stems."""
+
 _VOWEL = re.compile("[aeiouy]")
 _REGION = re.compile("[aeiouy][^aeiouy]")
 _Y_AFTER_VOWEL = re.compile("([aeiouy])y")  # from the left: a Y is no vowel for the next y
@@ -142,6 +145,8 @@ def stem(word: str) -> str:
     """Return the stem of a lower-case word without apostrophes."""
     if len(word) <= 2 or word in _SPECIAL:  # noqa: PLR2004
         return _SPECIAL.get(word, word)
+    if not word.endswith(_LAST_LETTERS):
+        return word
     if "y" in word:
         word = _Y_AFTER_VOWEL.sub(r"\1Y", "Y" + word[1:] if word[0] == "y" else word)
     first, second = _regions(word)
