@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
@@ -28,37 +28,42 @@ class Cells(Generic[Cell]):
 
     Attributes:
         count: number of keys that have a value.
+        get: returns the value of a key, or None. While there is no file it is the dictionary's own.
     """
 
     def __init__(self, cell_type: type[Cell], *, kept_max: int = KEPT_MAX) -> None:
         self.count = 0
         self._kept_max = kept_max
         self._kept: dict[Key, Cell | None] = {}
+        self.get: Callable[[Key], Cell | None] = self._kept.get
         self._changed: set[Key] = set()
         self._file: sqlite3.Connection | None = None
         self._secret = os.urandom(16).hex()
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(tuple[Key, cell_type]).decode  # type: ignore[valid-type]
 
-    def get(self, key: Key) -> Cell | None:
-        """Return the value of a key, or None."""
-        if self._file is not None and key not in self._kept:
+    def _read(self, key: Key) -> Cell | None:
+        if key not in self._kept:
             self.load([key])
         return self._kept.get(key)
 
     def put(self, key: Key, cell: Cell) -> None:
-        """Give a key a value, or say that its value was changed in place."""
-        kept = self._kept
-        if kept.get(key) is None and self.get(key) is None:
+        """Give a key a value."""
+        if self.get(key) is None:
             self.count += 1
-        kept[key] = cell
-        self._changed.add(key)
+        self._kept[key] = cell
+        self.touch(key)
+
+    def touch(self, key: Key) -> None:
+        """Say that the value of a key, which `get` or `put` has just seen, was changed in place."""
+        if self._file is not None:  # What the file does not hold yet is all changed.
+            self._changed.add(key)
 
     def remove(self, key: Key) -> None:
         """Take a key's value away, if it has one."""
         self.count -= self.get(key) is not None
         self._kept[key] = None
-        self._changed.add(key)
+        self.touch(key)
 
     @property
     def spilled(self) -> bool:
@@ -98,8 +103,11 @@ class Cells(Generic[Cell]):
             self._file.close()
 
     def _spill(self) -> None:
+        cells = self._kept
+        if self._file is not None:
+            cells = {key: self._kept[key] for key in self._changed}
         file = self._file = self._file or _temporary()
-        cells = {key: self._kept[key] for key in self._changed}
+        self.get = self._read
         file.executemany(
             "INSERT OR REPLACE INTO cells VALUES (?, ?)",
             sorted(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 
 from memlog import codec
 from memlog.codec import Parts, Record
 from memlog.errors import CorruptEventError, DamageError, UnknownEventTypeError, shown
+from memlog.proof import leaf_hash
 from memlog.store.rows import StoredRow
+from memlog.verify import examining
 from memlog.verify.expected import Expected, ScopeCell
 from memlog.verify.nodes import TreeCheck
 from memlog.verify.report import Findings, counted
@@ -71,12 +72,34 @@ class EventChecks:
         self._report()
 
     def _page(self, page: list[StoredRow]) -> None:
+        whole = examining.examined(
+            page, after=self.last_position, after_time=self.last_time, log_id=self._log_id
+        )
+        if whole is None:
+            self._one_by_one(page)
+        else:
+            self._in_order(page, whole)
+
+    def _in_order(self, page: list[StoredRow], whole: examining.Page) -> None:
+        """Add a page of which nothing is left to ask but what the events before decide."""
+        positions = [row.position for row in page]
+        self.tree.add(positions, whole.leaves)
+        self._expected.prepare(whole.records)
+        contents = self._expected.contents(whole.payloads)
+        for position, record, content in zip(positions, whole.records, contents, strict=True):
+            self._follow(position, record, content)
+        self.count += len(page)
+        self.last_position = positions[-1]
+        self.last_time = whole.records[-1].envelope.recorded_at
+
+    def _one_by_one(self, page: list[StoredRow]) -> None:
         opened = [self._opened(row) for row in page]
         self.tree.add(
+            [row.position for row in page],
             [
-                (row.position, _readable_envelope(row) if found is None else found[1].envelope)
+                _leaf(_readable_envelope(row) if found is None else found[1].envelope)
                 for row, found in zip(page, opened, strict=True)
-            ]
+            ],
         )
         self._expected.prepare(found[0] for found in opened if found is not None)
         for row, found in zip(page, opened, strict=True):
@@ -126,21 +149,27 @@ class EventChecks:
             add("time", position, f"{envelope.recorded_at} comes after {self.last_time}")
         else:
             self.last_time = envelope.recorded_at
-        digest = hashlib.sha256(parts.salt + parts.payload).digest()
-        if digest.hex() != envelope.commitment:
+        if codec.commitment(parts.salt, parts.payload) != envelope.commitment:
             add("commitments", position, "its payload is not the one that its envelope commits to")
+        (content,) = self._expected.contents([parts.payload])
+        self._follow(position, record, content)
+
+    def _follow(self, position: int, record: Record, content: bytes) -> None:
+        """Add a readable event to what the events before add up to."""
+        envelope, add = record.envelope, self._findings.add
+        stream, seq = envelope.stream, envelope.seq
         scope = self._expected.scope(stream)
         if scope is None:
             scope = ScopeCell(position, last_seq=self._last_seq_of(stream))
+            self._expected.put_scope(stream, scope)
         if seq != scope.last_seq + 1:
             detail = f"seq {seq} of {shown(stream)} where {scope.last_seq + 1} is due"
             add("order", position, detail)
         scope.last_seq = seq
+        self._expected.touch_scope(stream)
         if self._folds:
-            for broken in self._expected.violations(stream, record.payload):
+            for broken in self._expected.add(scope, record, position=position, content=content):
                 add("rules", position, shown(broken)[1:-1])
-            self._expected.apply(scope, record, position=position, content=parts.salt + digest)
-        self._expected.put_scope(stream, scope)
 
     def _report(self) -> None:
         events = counted(self.count, "event")
@@ -149,6 +178,10 @@ class EventChecks:
         if self._folds:
             self._findings.looked_at("rules", events)
         self.tree.finish()
+
+
+def _leaf(envelope: bytes | None) -> bytes | None:
+    return None if envelope is None else leaf_hash(envelope)
 
 
 def _readable_envelope(row: StoredRow) -> bytes | None:

@@ -1,13 +1,14 @@
 """What the events add up to, in bounded memory: the fold without the texts.
 
 It answers what the rules ask (`memlog.decide.Facts`), and at the end the tables of the notes
-projection are held against it row by row. Of a note's content it keeps the salted hash of the
-payload's bytes that was made to check the commitment; it can be made again from a row of the table.
+projection are held against it row by row. Of a note's content it keeps a keyed hash of the
+payload's bytes, which can be made again from a row of the table.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 
 import msgspec
@@ -27,7 +28,7 @@ from memlog.note import Link, why_untrusted
 from memlog.verify.cells import Cells, Key
 from projections.notes.fold import subject
 
-_SALT_BYTES = 32
+_SECRET_BYTES = 16
 
 
 class ScopeCell(msgspec.Struct, gc=False):
@@ -45,13 +46,13 @@ class ScopeCell(msgspec.Struct, gc=False):
         return f"{self.live}:{self.touched_seq}"
 
 
-class NoteCell(msgspec.Struct, kw_only=True, gc=False):
+class NoteCell(msgspec.Struct, gc=False):
     """One note: all but its texts.
 
     Attributes:
         id: position of the event that made it.
         position: position of the event that touched it last.
-        content: salt of its last `note_written`, and SHA-256(salt || payload bytes).
+        content: that of `Expected.contents` of its last `note_written`.
         untrusted: why its text must not enter the system prompt unasked, or None.
     """
 
@@ -90,16 +91,16 @@ class RequestCell(msgspec.Struct, gc=False):
     position: int
 
 
-def is_content(content: bytes, payload: bytes) -> bool:
-    """Tell whether this `content` of a note is of these payload bytes."""
-    salt, digest = content[:_SALT_BYTES], content[_SALT_BYTES:]
-    return hashlib.sha256(salt + payload).digest() == digest
-
-
 class Expected:
     """What the events so far add up to, for every scope of the log."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, secret: bytes | None = None) -> None:
+        """Begin with nothing.
+
+        Args:
+            secret: the key of `contents`; a new one when None.
+        """
+        self._secret = secret or os.urandom(_SECRET_BYTES)
         self.scopes = Cells(ScopeCell)
         self.notes = Cells(NoteCell)
         self.links = Cells(LinkCell)
@@ -128,41 +129,63 @@ class Expected:
         return self.scopes.get((stream,))
 
     def put_scope(self, stream: str, scope: ScopeCell) -> None:
-        """Keep the counters of a scope, new or changed in place."""
+        """Keep the counters of a scope."""
         self.scopes.put((stream,), scope)
+
+    def touch_scope(self, stream: str) -> None:
+        """Say that the counters of a scope were changed in place."""
+        self.scopes.touch((stream,))
 
     def close(self) -> None:
         """Drop everything."""
         for cells in (self.scopes, self.notes, self.links, self.requests):
             cells.close()
 
-    def violations(self, stream: str, payload: Payload) -> tuple[str, ...]:
-        """Return each rule that an event breaks in the state before it."""
-        if isinstance(payload, NoteWritten) and self.notes.get((stream, payload.slug)) is None:
-            return ()  # What most events are, and what no rule is about.
-        return decide.violations(_Scope(self, stream), payload)
+    def contents(self, payloads: Iterable[bytes]) -> list[bytes]:
+        """Return a keyed hash of the bytes of each payload."""
+        sha256, secret = hashlib.sha256, self._secret
+        return [sha256(secret + payload).digest() for payload in payloads]
 
-    def apply(self, scope: ScopeCell, record: Record, *, position: int, content: bytes) -> None:
-        """Add one event. What an illegal one says about notes that do not exist is left out.
+    def add(
+        self, scope: ScopeCell, record: Record, *, position: int, content: bytes
+    ) -> tuple[str, ...]:
+        """Add one event; return each rule that it breaks in the state before it.
+
+        What an illegal one says about notes that do not exist is left out.
 
         Args:
             scope: its scope's counters; changed in place, the caller's to keep.
             record: the event.
             position: its place in the log.
-            content: as in a `NoteCell`, for a `note_written`.
+            content: of its payload.
         """
-        envelope, payload = record.envelope, record.payload
-        stream = envelope.stream
+        envelope, event = record.envelope, record.payload
+        if type(event) is not NoteWritten:
+            broken = decide.violations(_Scope(self, envelope.stream), event)
+            if envelope.request_id is not None:
+                self._remember(envelope, envelope.request_id, subject(event), position)
+            self._change(scope, envelope, event, position)
+            return broken
+        key = (envelope.stream, event.slug)
+        note = self.notes.get(key)
         if envelope.request_id is not None:
-            self._remember(envelope, payload, envelope.request_id, position)
+            created = note is None
+            self._remember(envelope, envelope.request_id, event.slug, position, created=created)
+        is_new = note is None  # As most are, which no rule is about.
+        found = () if is_new else decide.violations(_Scope(self, envelope.stream), event)
+        self._write(scope, envelope, event, note, position=position, content=content)
+        return found
+
+    def _change(
+        self, scope: ScopeCell, envelope: Envelope, payload: Payload, position: int
+    ) -> None:
+        stream = envelope.stream
         match payload:
-            case NoteWritten():
-                self._write(scope, envelope, payload, position, content)
             case NotePinned() | NoteUnpinned():
                 note = self.notes.get((stream, payload.slug))
                 if note is not None:
                     note.pinned = isinstance(payload, NotePinned)
-                    self._touch(scope, (stream, payload.slug), note, envelope.seq, position)
+                    self._touch(scope, (stream, payload.slug), note, envelope, position)
             case NotesLinked():
                 key = link_key(stream, payload.link)
                 if self.links.get(key) is None:
@@ -181,36 +204,34 @@ class Expected:
         scope: ScopeCell,
         envelope: Envelope,
         payload: NoteWritten,
+        note: NoteCell | None,
+        *,
         position: int,
         content: bytes,
     ) -> None:
         key = (envelope.stream, payload.slug)
         untrusted = why_untrusted(payload.provenance, payload.source)
-        note = self.notes.get(key)
+        seq, time = envelope.seq, envelope.recorded_at
         if note is None:
             scope.live += 1
             scope.notes += 1
-            note = NoteCell(
-                id=position,
-                position=position,
-                created_seq=envelope.seq,
-                written_seq=envelope.seq,
-                updated_seq=envelope.seq,
-                created_at=envelope.recorded_at,
-                written_at=envelope.recorded_at,
-                content=content,
-                untrusted=untrusted,
-                ever_untrusted=False,
+            scope.touched_seq = seq
+            note = NoteCell(  # By place, which is three times as quick.
+                position, position, seq, seq, seq, time, time, content, untrusted, bool(untrusted)
             )
-        note.written_seq, note.written_at = envelope.seq, envelope.recorded_at
+            self.notes.put(key, note)
+            return
+        note.written_seq, note.written_at = seq, time
         note.content, note.untrusted = content, untrusted
         note.ever_untrusted = note.ever_untrusted or untrusted is not None
-        self._touch(scope, key, note, envelope.seq, position)
+        self._touch(scope, key, note, envelope, position)
 
-    def _touch(self, scope: ScopeCell, key: Key, note: NoteCell, seq: int, position: int) -> None:
-        note.updated_seq, note.position = seq, position
-        scope.touched_seq = seq
-        self.notes.put(key, note)
+    def _touch(
+        self, scope: ScopeCell, key: Key, note: NoteCell, envelope: Envelope, position: int
+    ) -> None:
+        note.updated_seq, note.position = envelope.seq, position
+        scope.touched_seq = envelope.seq
+        self.notes.touch(key)
 
     def _supersede(
         self,
@@ -226,19 +247,25 @@ class Expected:
             return
         scope.live += int(superseder is None) - int(note.live)
         note.superseded_by = superseder
-        self._touch(scope, key, note, envelope.seq, position)
+        self._touch(scope, key, note, envelope, position)
 
     def _remember(
-        self, envelope: Envelope, payload: Payload, request_id: str, position: int
+        self,
+        envelope: Envelope,
+        request_id: str,
+        slug: str,
+        position: int,
+        *,
+        created: bool = False,
     ) -> None:
         key = (envelope.stream, request_id)
         known = self.requests.get(key)
         if known is None:
-            slug = subject(payload)
-            made = type(payload) is NoteWritten and self.notes.get((envelope.stream, slug)) is None
-            known = RequestCell(slug, made, position, 0, 0)
-        known.seq, known.position = envelope.seq, position
-        self.requests.put(key, known)
+            cell = RequestCell(slug, created, position, envelope.seq, position)
+            self.requests.put(key, cell)
+        else:
+            known.seq, known.position = envelope.seq, position
+            self.requests.touch(key)
 
 
 class _Scope:
