@@ -52,7 +52,7 @@ class NoteCell(msgspec.Struct, gc=False):
     Attributes:
         id: position of the event that made it.
         position: position of the event that touched it last.
-        content: that of `Expected.contents` of its last `note_written`.
+        content: that of `contents` of its last `note_written`.
         untrusted: why its text must not enter the system prompt unasked, or None.
     """
 
@@ -91,16 +91,21 @@ class RequestCell(msgspec.Struct, gc=False):
     position: int
 
 
+def contents(payloads: Iterable[bytes], secret: bytes) -> list[bytes]:
+    """Return a keyed hash of the bytes of each payload."""
+    sha256 = hashlib.sha256
+    return [sha256(secret + payload).digest() for payload in payloads]
+
+
 class Expected:
-    """What the events so far add up to, for every scope of the log."""
+    """What the events so far add up to, for every scope of the log.
 
-    def __init__(self, *, secret: bytes | None = None) -> None:
-        """Begin with nothing.
+    Attributes:
+        secret: the key of `contents`.
+    """
 
-        Args:
-            secret: the key of `contents`; a new one when None.
-        """
-        self._secret = secret or os.urandom(_SECRET_BYTES)
+    def __init__(self) -> None:
+        self.secret = os.urandom(_SECRET_BYTES)
         self.scopes = Cells(ScopeCell)
         self.notes = Cells(NoteCell)
         self.links = Cells(LinkCell)
@@ -143,8 +148,7 @@ class Expected:
 
     def contents(self, payloads: Iterable[bytes]) -> list[bytes]:
         """Return a keyed hash of the bytes of each payload."""
-        sha256, secret = hashlib.sha256, self._secret
-        return [sha256(secret + payload).digest() for payload in payloads]
+        return contents(payloads, self.secret)
 
     def add(
         self, scope: ScopeCell, record: Record, *, position: int, content: bytes

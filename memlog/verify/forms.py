@@ -16,7 +16,7 @@ from memlog.store.protocol import Executor
 from memlog.text import split_number
 from memlog.verify import words
 from memlog.verify.cells import Key
-from memlog.verify.expected import Expected, LinkCell, NoteCell, RequestCell, ScopeCell
+from memlog.verify.expected import LinkCell, NoteCell, RequestCell, ScopeCell, contents
 from memlog.verify.paging import pages
 from projections.notes.rows import LINK_COLUMNS
 from projections.notes.tables import Names
@@ -103,15 +103,13 @@ def notes(cursor: Executor, names: Names) -> Iterator[list[Form]]:
     return pages(cursor, f"SELECT {words.NOTE_COLUMNS}, stem FROM {names.notes} n", "n.id")
 
 
-def held_notes(
-    cursor: Executor, names: Names, page: Sequence[Form], expected: Expected
-) -> list[Form]:
-    """Return the form of each row of a page of `notes`: `NOTES`."""
+def held_notes(cursor: Executor, names: Names, page: Sequence[Form], secret: bytes) -> list[Form]:
+    """Return the form of each row of a page of `notes`: `NOTES`; with the secret of `Expected`."""
     streams = _streams(cursor, names, {row[1] for row in page})
-    contents = expected.contents([_payload_of(row) for row in page])
+    found = contents([_payload_of(row) for row in page], secret)
     return [
         (streams.get(row[1]), row[3], row[0], *row[11:19], (row[19], row[2]), content)
-        for row, content in zip(page, contents, strict=True)
+        for row, content in zip(page, found, strict=True)
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from memlog.store.connecting import open_connection
 from memlog.store.location import index_dir_of
 from memlog.verify.report import Verification
 from memlog.verify.run import Asked, verify
-from memlog.verify.structure import page_faults
+from memlog.verify.second import File
 
 
 def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification:
@@ -47,16 +46,15 @@ def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification
 
 
 def _verified(path: Path, asked: Asked, *, timeout_s: float, immutable: bool) -> Verification:
-    """Verify; the pages are looked at by SQLite meanwhile, on a connection of their own."""
-    with (
-        _reading(path, timeout_s=timeout_s, immutable=immutable) as cursor,
-        _reading(path, timeout_s=timeout_s, immutable=immutable) as pages_cursor,
-        ThreadPoolExecutor(1, "memlog-pages") as pool,
-    ):
-        if "pages" not in asked.skip:
-            faults = pool.submit(page_faults, pages_cursor)
-            asked = msgspec.structs.replace(asked, page_faults=faults.result)
-        return verify(cursor, asked)
+    file = File(_uri(path, timeout_s=timeout_s, immutable=immutable), timeout_s)
+    with _reading(path, timeout_s=timeout_s, immutable=immutable) as cursor:
+        return verify(cursor, msgspec.structs.replace(asked, file=file))
+
+
+def _uri(path: Path, *, timeout_s: float, immutable: bool) -> str:
+    if immutable:
+        return files.immutable_uri(path)
+    return files.uri(path, read_only=True, timeout_s=timeout_s)
 
 
 def _as_nobody_has_it_open(path: Path) -> tuple[int, int] | None:
@@ -83,11 +81,7 @@ def _reading(path: Path, *, timeout_s: float, immutable: bool) -> Iterator[sqlit
     try:
         if not files.holds_log(path, timeout_s=timeout_s):
             raise StoreNotFoundError(str(path))
-        name = (
-            files.immutable_uri(path)
-            if immutable
-            else files.uri(path, read_only=True, timeout_s=timeout_s)
-        )
+        name = _uri(path, timeout_s=timeout_s, immutable=immutable)
         connection = open_connection(name, timeout_s=timeout_s, read_only=True, query_only=True)
     except sqlite3.Error as error:
         raise _unreadable(path, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -14,18 +14,19 @@ from memlog.errors import DamageError, InvalidRequestError
 from memlog.proof import ProofError, VerifierKey, parse_vkey
 from memlog.store.protocol import Executor
 from memlog.store.rows import EVENTS_TABLE, StoredRow, row_of
-from memlog.verify import anchors, structure, tables
+from memlog.verify import anchors, beside, structure, sums, tables
 from memlog.verify.events import EventChecks, Progress
 from memlog.verify.expected import Expected
 from memlog.verify.indexes import check_indexes
 from memlog.verify.nodes import TreeCheck
 from memlog.verify.paging import pages
-from memlog.verify.report import Findings, Verification
+from memlog.verify.report import Findings, Verification, counted
+from memlog.verify.second import File, Found, Task
 from memlog.verify.stored_sections import check_sections
 from memlog.verify.structure import Head
-from memlog.verify.words import check_words
+from memlog.verify.words import check_words, words_of
 from projections import checkpoints, tree
-from projections.notes.tables import SETS, Names
+from projections.notes.tables import Names
 
 SKIPPABLE = ("pages", "index", "sections", "words")
 _DERIVED = ("counters", "notes", "links", "requests", "words", "sections", "index")
@@ -42,7 +43,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         saved: checkpoints that somebody kept elsewhere, by name.
         keys: whose signatures they must carry; not looked at when there are none.
         progress: called with (events done, events to do), about every 1,000 events.
-        page_faults: gives the faults of the file's pages; they are looked for here when None.
+        file: how a second process can open the store; None when it cannot.
         later: opens a view of the store as it is by then; None when nobody can be changing it.
             A search index that others write meanwhile may be of a later moment than all else.
     """
@@ -53,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     saved: Mapping[str, bytes] = {}
     keys: Sequence[VerifierKey] = ()
     progress: Progress | None = None
-    page_faults: Callable[[], list[str] | None] | None = None
+    file: File | None = None
     later: Callable[[], AbstractContextManager[Executor]] | None = None
 
     def __post_init__(self) -> None:
@@ -88,10 +89,11 @@ def verify(cursor: Executor, asked: Asked) -> Verification:
     findings = Findings()
     with closing(_Run(cursor, asked, findings)) as run:
         run.structure()
-        run.log()
-        if run.whole:
-            run.derived()
-        run.pages()
+        with run.second():
+            run.log()
+            if run.whole:
+                run.derived()
+            run.pages()
         return Verification(
             target=asked.target,
             log_id=None if run.head is None else run.head.log_id,
@@ -114,6 +116,7 @@ class _Run:
     def __init__(self, cursor: Executor, asked: Asked, findings: Findings) -> None:
         self._cursor, self._asked, self._findings = cursor, asked, findings
         self._expected = Expected()
+        self._second: beside.Second | None = None
         self.head: Head | None = None
         self.events = 0
         self.root: bytes | None = None
@@ -137,11 +140,29 @@ class _Run:
         with self._reading("order"):
             self.head = structure.head(self._cursor, self._findings)
 
+    @contextmanager
+    def second(self) -> Iterator[None]:
+        """Let a second process work meanwhile, where there can be one."""
+        file, skip = self._asked.file, self._asked.skip
+        if file is None or self.head is None:
+            yield
+            return
+        task = Task(
+            file, self._expected.secret, words="words" not in skip, pages="pages" not in skip
+        )
+        with beside.begun(task, events=self.head.position) as self._second:
+            yield
+
+    @cached_property
+    def _found(self) -> Found | None:
+        """What the second process found."""
+        return None if self._second is None else self._second.found()
+
     def pages(self) -> None:
         if "pages" in self._asked.skip:
             return
-        look = self._asked.page_faults or partial(structure.page_faults, self._cursor)
-        faults = look()
+        found = self._found
+        faults = structure.page_faults(self._cursor) if found is None else found.page_faults
         for fault in faults or ():
             self._findings.add("pages", None, fault)
         if faults is None:
@@ -199,8 +220,11 @@ class _Run:
     def derived(self) -> None:
         """Hold every read model against the events."""
         with self._reading("notes"):
-            names = self._live_set()
-            if names is not None:
+            names = structure.live_set(self._cursor)
+            if names is None:
+                detail = "the pointer to the live tables points nowhere"
+                self._findings.add("notes", None, detail)
+            else:
                 self._tables(names)
         if self.head is not None and "index" not in self._asked.skip:
             with self._reading("index"):
@@ -213,15 +237,33 @@ class _Run:
                     later=self._asked.later,
                 )
 
-    def _live_set(self) -> Names | None:
-        row = self._cursor.execute("SELECT live FROM notes_pointer").fetchone()
-        names = {each.set: each for each in SETS}
-        if row is None or row[0] not in names:
-            self._findings.add("notes", None, "the pointer to the live tables points nowhere")
-            return None
-        return names[row[0]]
-
     def _tables(self, names: Names) -> None:
+        if not self._tables_as_found(names):
+            self._tables_row_by_row(names)
+        if "sections" not in self._asked.skip:
+            with self._reading("sections"):
+                check_sections(self._cursor, names, self._expected, self._findings)
+
+    def _tables_as_found(self, names: Names) -> bool:
+        """Tell whether the second process found all rows as the events give them."""
+        found, looks_at_words = self._found, "words" not in self._asked.skip
+        if (
+            found is None
+            or found.set != names.set
+            or (looks_at_words and found.live_notes is None)
+            or found.sums != sums.of_events(self._expected)
+        ):
+            return False
+        looked_at = self._findings.looked_at
+        looked_at("counters", counted(found.sums.counters.rows, "scope"))
+        looked_at("links", counted(found.sums.links.rows, "link"))
+        looked_at("requests", counted(found.sums.requests.rows, "request"))
+        looked_at("notes", counted(found.sums.notes.rows, "note"))
+        if found.live_notes is not None:
+            looked_at("words", words_of(found.live_notes))
+        return True
+
+    def _tables_row_by_row(self, names: Names) -> None:
         cursor, expected, findings = self._cursor, self._expected, self._findings
         checks: dict[str, Callable[..., object]] = {
             "counters": tables.check_counters,
@@ -236,9 +278,6 @@ class _Run:
             if "words" not in self._asked.skip:
                 with self._reading("words"):
                     check_words(cursor, names, sums, findings)
-        if "sections" not in self._asked.skip:
-            with self._reading("sections"):
-                check_sections(cursor, names, expected, findings)
 
 
 def stored_pages(cursor: Executor, *, after: int | None = None) -> Iterator[list[StoredRow]]:

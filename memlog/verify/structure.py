@@ -11,6 +11,7 @@ from memlog.store import schema
 from memlog.store.protocol import Executor
 from memlog.store.rows import EVENTS_TABLE
 from memlog.verify.report import FINDINGS_MAX, Findings
+from projections.notes.tables import SETS, Names
 
 _HEAD_TYPES = (str, bytes, int, str)
 _EPOCH = "0001-01-01T00:00:00.000000Z"
@@ -98,3 +99,9 @@ def highest_position(cursor: Executor) -> int:
     """Return the position of the last event, 0 when there is none."""
     row = cursor.execute(f"SELECT coalesce(max(rowid), 0) FROM {EVENTS_TABLE}").fetchone()
     return int(row[0])
+
+
+def live_set(cursor: Executor) -> Names | None:
+    """Return the live tables of the notes projection; None when none are."""
+    row = cursor.execute("SELECT live FROM notes_pointer").fetchone()
+    return None if row is None else {each.set: each for each in SETS}.get(row[0])

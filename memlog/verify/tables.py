@@ -65,7 +65,7 @@ def check_notes(cursor: Executor, names: Names, expected: Expected, findings: Fi
     matched = seen = 0
     for page in forms.notes(cursor, names):
         sums.add(page)
-        held = forms.held_notes(cursor, names, page, expected)
+        held = forms.held_notes(cursor, names, page, expected.secret)
         expected.notes.load(row[:2] for row in held)
         seen += len(page)
         for row in held:

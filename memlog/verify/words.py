@@ -129,7 +129,12 @@ def check_words(cursor: Executor, names: Names, sums: WordSums, findings: Findin
         total += _check_waiting(cursor, names, sums, findings, newest)
     if total != sums.total:
         _locate(cursor, names, sums, findings, words=words)
-    findings.looked_at("words", f"those of {counted(sums.notes, 'live note')}")
+    findings.looked_at("words", words_of(sums.notes))
+
+
+def words_of(live_notes: int) -> str:
+    """Return what was looked at, in words."""
+    return f"those of {counted(live_notes, 'live note')}"
 
 
 def _check_parts(
