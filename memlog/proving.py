@@ -55,6 +55,7 @@ class Proving:
         Raises:
             InvalidRequestError: a check of `skip` cannot be left out, or a key is none.
         """
+        from memlog.verify.opening import file_of
         from memlog.verify.run import Asked, verifier_keys, verify
 
         asked = Asked(
@@ -65,6 +66,7 @@ class Proving:
             keys=verifier_keys(keys),
             progress=progress,
             later=self._store.reading,
+            file=file_of(self._store.path, timeout_s=self.settings.lock_timeout_s),
         )
         with self._store.reading() as cursor:
             return verify(cursor, asked)

@@ -40,6 +40,7 @@ class PastStore:
 
     Attributes:
         target: that of the store.
+        path: None: it is in no file.
         log_id: that of the store.
         secret: that of the store.
         read_only: True.
@@ -53,6 +54,7 @@ class PastStore:
         self.target, self.log_id, self.secret = source.target, source.log_id, source.secret
         self.read_only = True
         self.counters = source.counters
+        self.path: Path | None = None
         self.index_dir: Path | None = None
         self._source, self._stream, self._seq, self._without = source, stream, seq, without
         self._lock = threading.RLock()

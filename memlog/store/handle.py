@@ -26,6 +26,7 @@ Clock = Callable[[], datetime]
 class Handle(ABC):
     """The half of `memlog.store.protocol.Store` that does not ask which engine it is on."""
 
+    path: Path | None = None
     log_id: str
     secret: bytes
     _page_events: int

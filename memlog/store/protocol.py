@@ -48,6 +48,7 @@ class Store(Protocol):
 
     Attributes:
         target: what to call it in an error or a log line; no password is in it.
+        path: its file; None when it is in none.
         log_id: the log's random UUID.
         secret: 32 bytes that lie in the database only.
         read_only: whether it was opened for reading.
@@ -56,6 +57,7 @@ class Store(Protocol):
     """
 
     target: str
+    path: Path | None
     log_id: str
     secret: bytes
     read_only: bool

@@ -69,19 +69,23 @@ def _cores() -> int:
 
 
 def _started() -> subprocess.Popen[bytes] | None:
-    """Start Python anew; None where this is not a Python that can be, as in a frozen program."""
-    if getattr(sys, "frozen", False) or not Path(sys.executable or "").stem.startswith("python"):
+    command = _command()
+    if command is None:
         return None
-    isolated = "-I" if sys.flags.isolated else "-P"  # Neither imports from the current directory.
     try:
         return subprocess.Popen(  # noqa: S603  # no word of it is from outside
-            [sys.executable, isolated, "-m", "memlog.verify.second"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError:
         return None
+
+
+def _command() -> list[str] | None:
+    """Return what starts Python anew; None where this is another program with Python inside."""
+    if getattr(sys, "frozen", False) or not Path(sys.executable or "").stem.startswith("python"):
+        return None
+    isolated = "-I" if sys.flags.isolated else "-P"  # Neither imports from the current directory.
+    return [sys.executable, isolated, "-m", "memlog.verify.second"]
 
 
 def _tell(process: subprocess.Popen[bytes], task: Task) -> None:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from memlog.errors import NotAStoreError, StoreNotFoundError, UnsafeLocationError
+from memlog.errors import MemlogError, NotAStoreError, StoreNotFoundError, UnsafeLocationError
 from memlog.searching import index_dir
 from memlog.settings import Settings
 from memlog.store import files
-from memlog.store.connecting import open_connection
 from memlog.store.location import index_dir_of
 from memlog.verify.report import Verification
 from memlog.verify.run import Asked, verify
@@ -40,21 +39,24 @@ def verify_file(path: Path, *, settings: Settings, asked: Asked) -> Verification
         found = _verified(path, asked, timeout_s=timeout_s, immutable=True)
         if _as_nobody_has_it_open(path) == before:
             return found
-    later = partial(_reading, path, timeout_s=timeout_s, immutable=False)
-    asked = msgspec.structs.replace(asked, later=later)
     return _verified(path, asked, timeout_s=timeout_s, immutable=False)
 
 
+def file_of(path: Path | None, *, timeout_s: float) -> File | None:
+    """Return how a second process can open the file of an open store; None when it cannot."""
+    if path is None:
+        return None
+    try:
+        return File(files.uri(path, read_only=True, timeout_s=timeout_s), timeout_s)
+    except (MemlogError, sqlite3.Error):
+        return None
+
+
 def _verified(path: Path, asked: Asked, *, timeout_s: float, immutable: bool) -> Verification:
-    file = File(_uri(path, timeout_s=timeout_s, immutable=immutable), timeout_s)
-    with _reading(path, timeout_s=timeout_s, immutable=immutable) as cursor:
-        return verify(cursor, msgspec.structs.replace(asked, file=file))
-
-
-def _uri(path: Path, *, timeout_s: float, immutable: bool) -> str:
-    if immutable:
-        return files.immutable_uri(path)
-    return files.uri(path, read_only=True, timeout_s=timeout_s)
+    file = _file(path, timeout_s=timeout_s, immutable=immutable)
+    later = None if immutable else partial(_reading, path, file)
+    with _reading(path, file) as cursor:
+        return verify(cursor, msgspec.structs.replace(asked, file=file, later=later))
 
 
 def _as_nobody_has_it_open(path: Path) -> tuple[int, int] | None:
@@ -73,16 +75,28 @@ def _as_nobody_has_it_open(path: Path) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-@contextmanager
-def _reading(path: Path, *, timeout_s: float, immutable: bool) -> Iterator[sqlite3.Cursor]:
-    """One view of a file, opened so that nothing is written, checked no further than its marks."""
+def _file(path: Path, *, timeout_s: float, immutable: bool) -> File:
+    """Return how to open a file that holds a log, checked no further than its marks."""
     if path.is_dir():
         raise NotAStoreError(str(path), "it is a directory")
     try:
         if not files.holds_log(path, timeout_s=timeout_s):
             raise StoreNotFoundError(str(path))
-        name = _uri(path, timeout_s=timeout_s, immutable=immutable)
-        connection = open_connection(name, timeout_s=timeout_s, read_only=True, query_only=True)
+        uri = (
+            files.immutable_uri(path)
+            if immutable
+            else files.uri(path, read_only=True, timeout_s=timeout_s)
+        )
+    except sqlite3.Error as error:
+        raise _unreadable(path, error) from error
+    return File(uri, timeout_s)
+
+
+@contextmanager
+def _reading(path: Path, file: File) -> Iterator[sqlite3.Cursor]:
+    """One view of a file, opened so that nothing is written."""
+    try:
+        connection = file.opened()
     except sqlite3.Error as error:
         raise _unreadable(path, error) from error
     with closing(connection):

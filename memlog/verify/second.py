@@ -7,6 +7,7 @@ and any error is its end.
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from contextlib import closing
 from threading import Thread
@@ -29,6 +30,14 @@ class File(msgspec.Struct, frozen=True):
 
     uri: str
     timeout_s: float
+
+    def opened(self) -> sqlite3.Connection:
+        """Return a connection that writes nothing.
+
+        Raises:
+            sqlite3.Error: it cannot be opened.
+        """
+        return open_connection(self.uri, timeout_s=self.timeout_s, read_only=True, query_only=True)
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -70,11 +79,7 @@ def find(task: Task) -> Found:
     Raises:
         Exception: of any kind, for a store that is damaged.
     """
-    file = task.file
-    connection = open_connection(
-        file.uri, timeout_s=file.timeout_s, read_only=True, query_only=True
-    )
-    with closing(connection):
+    with closing(task.file.opened()) as connection:
         cursor = connection.cursor()
         cursor.execute("BEGIN")
         names = structure.live_set(cursor)
@@ -94,11 +99,16 @@ def find(task: Task) -> Found:
 def main() -> None:
     """Do the task that is read from standard input."""
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
-    Thread(target=_end_with_the_other, daemon=True).start()
+    end_with_the_other()
     sys.stdout.buffer.write(msgspec.json.encode(find(task)))
 
 
-def _end_with_the_other() -> None:
+def end_with_the_other() -> None:
+    """Let this process end as soon as the one that started it does."""
+    Thread(target=_wait_for_the_end, daemon=True).start()
+
+
+def _wait_for_the_end() -> None:
     while os.read(sys.stdin.fileno(), 1):  # Nothing comes; and no lock is held at the end.
         pass
     os._exit(1)

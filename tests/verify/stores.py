@@ -1,15 +1,20 @@
 """A store that has something of everything, and its verification."""
 
 import shutil
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import msgspec
+
 from memlog import Settings
 from memlog.testing import CountingIds, FixedClock, open_log
+from memlog.verify import beside
 from memlog.verify.opening import verify_file
 from memlog.verify.report import Verification
 from memlog.verify.run import Asked
+from memlog.verify.second import Found, Task, find
 
 ALICE = ("owner", "alice")
 
@@ -51,5 +56,33 @@ def copied(source: Path, directory: Path) -> Path:
 
 
 def verified(path: Path, *, saved: dict[str, bytes] | None = None) -> Verification:
+    """Verify a file, once as a small one and once as a large one, and return what both found."""
     asked = Asked(target=str(path), saved=saved or {})
-    return verify_file(path, settings=Settings(), asked=asked)
+    found = verify_file(path, settings=Settings(), asked=asked)
+    with as_a_large_one():
+        assert verify_file(path, settings=Settings(), asked=asked) == found
+    return found
+
+
+def as_a_large_one() -> AbstractContextManager[object]:
+    """Let what a second process does for a large log be done, in this one."""
+    return patch("memlog.verify.beside.begun", _begun)
+
+
+@contextmanager
+def _begun(task: Task, *, events: int) -> Iterator[beside.Second]:
+    assert events >= 0
+    yield _Here(task)
+
+
+class _Here(beside.Second):
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def found(self) -> Found | None:
+        task = msgspec.json.decode(msgspec.json.encode(self._task), type=Task)
+        try:
+            answer = msgspec.json.encode(find(task))
+        except Exception:  # noqa: BLE001  # of any kind, as it ends a process
+            return None
+        return msgspec.json.decode(answer, type=Found)
