@@ -129,3 +129,24 @@ def test_notes_that_wait_out_of_order_are_named(signed_store: Path, tmp_path: Pa
     (failed,) = verified(path).failed
     assert failed.name == "words"
     assert "out of order" in failed.findings[0].detail
+
+
+def test_an_index_that_is_not_that_of_its_table_is_named(
+    signed_store: Path, tmp_path: Path
+) -> None:
+    """As a broken disk leaves it: SQLite would not find the event by its stream."""
+    path = copied(signed_store, tmp_path / "copy")
+    with tampering.by_hand(path) as db:
+        (page,) = db.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'stored_events'"
+        ).fetchone()
+        (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
+    start = (page - 1) * page_bytes
+    whole = path.read_bytes()
+    index = whole[start : start + page_bytes].replace(b"owner/alice", b"owner/alicf", 1)
+    path.write_bytes(whole[:start] + index + whole[start + page_bytes :])
+
+    pages = verified(path).failed[0]
+
+    assert pages.name == "pages"
+    assert any("missing from index" in finding.detail for finding in pages.findings)
