@@ -72,11 +72,12 @@ def test_a_verification_that_keeps_nothing_in_memory_finds_the_same(
 KEYS = st.tuples(st.sampled_from(["a", "b"]), st.one_of(st.none(), st.sampled_from("xyz")))
 
 
-@given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers(0, 9)))), st.integers(0, 3))
+@given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.integers(0, 9)))), st.data())
 def test_cells_are_a_dictionary(
-    steps: list[tuple[tuple[str, str | None], int | None]], kept_max: int
+    steps: list[tuple[tuple[str, str | None], int | None]], data: st.DataObject
 ) -> None:
-    cells = Cells(ScopeCell, kept_max=kept_max)
+    kept_max, runs_max = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
+    cells = Cells(ScopeCell, kept_max=kept_max, runs_max=runs_max)
     model: dict[Key, ScopeCell] = {}
     for key, value in steps:
         if value is None:
