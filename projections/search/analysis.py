@@ -72,7 +72,7 @@ _RUNS = re.compile(r"w+(?:'w+)*|c+|s+")
 _CAMEL_WORD = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_]+")
 _PLUS_OR_SHARP = re.compile(r"(?<!\w)(?:[a-z]\w*\+\+|[a-z]#)(?![\w+#])")
-_HAS_PUNCTUATION = re.compile(r"[.+#@]").search
+_HAS_PUNCTUATION = re.compile(r"[+#]|[.@]\w").search
 _DOTTED = re.compile(r"(?<!\w)\w+(?:[.@]\w+)+")  # Not tried anew inside a word: linear.
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u201b", "''''", "\u200c\u200d")
 
@@ -231,7 +231,7 @@ class _Collector:
 
     def end_stretch(self) -> None:
         """Pair what has come since the last stretch ended."""
-        self.pairs += [f"{a} {b}" for a, b in pairwise(self._stretch)]
+        self.pairs += map(" ".join, pairwise(self._stretch))
         self._stretch = []
 
 
@@ -254,9 +254,8 @@ def _collect_runs(collector: _Collector, text: str) -> None:
 
 def _collect_punctuated(collector: _Collector, text: str) -> None:
     """Take names that hold punctuation: C++, C#, CLAUDE.md, v1.2.3, bob@example.com."""
-    chunks = [*filter(_HAS_PUNCTUATION, text.split())]
-    if chunks:
-        joined = " ".join(chunks).casefold()
+    if _HAS_PUNCTUATION(text):
+        joined = " ".join(filter(_HAS_PUNCTUATION, text.split())).casefold()
         collector.main += [name[:TERM_CHARS_MAX] for name in _PLUS_OR_SHARP.findall(joined)]
         collector.pairs += [name[:TERM_CHARS_MAX] for name in _DOTTED.findall(joined)]
 

@@ -1,6 +1,6 @@
 """What ranking needs of each document, as arrays that grow: 42 bytes a document."""
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,27 @@ ROW = np.dtype(
 """One document's row as it is stored, 30 bytes."""
 
 
-def row_of(note: IndexedNote) -> tuple[int, int, int, int, int, int]:
+class Row(NamedTuple):
+    """One document's row, as of `ROW`."""
+
+    written_at: int
+    written_seq: int
+    updated_seq: int
+    length: int
+    pinned: bool
+    superseded: bool
+
+
+def row_of(note: IndexedNote) -> Row:
     """Return the row of one note."""
     document = note.document
-    return (
-        microseconds(document.written_at),
-        document.written_seq,
-        document.updated_seq,
-        note.length,
-        document.pinned,
-        document.superseded_by is not None,
+    return Row(
+        written_at=microseconds(document.written_at),
+        written_seq=document.written_seq,
+        updated_seq=document.updated_seq,
+        length=note.length,
+        pinned=document.pinned,
+        superseded=document.superseded_by is not None,
     )
 
 
@@ -69,9 +80,20 @@ class Columns:
         """1.5 · (length + 50) of each document, the part of K that no other note changes."""
         return self._norms[: self.size]
 
-    def append(self, rows: NDArray[np.void] | Sequence[tuple[int, ...]]) -> None:
+    def add(self, row: Row) -> None:
+        """Add one document, which is current: a tenth of the time that `append` takes for one."""
+        at, self.size = self.size, self.size + 1
+        self._grow()
+        self._rows[at] = row
+        self._current[at] = True
+        self._live[at] = not row.superseded
+        self._norms[at] = 1.5 * (row.length + 50.0)
+        if not row.superseded:
+            self.live_count += 1
+            self.live_length += row.length
+
+    def append(self, new: NDArray[np.void]) -> None:
         """Add documents, all of them current."""
-        new = np.asarray(rows, dtype=ROW)
         first, self.size = self.size, self.size + len(new)
         self._grow()
         added = slice(first, self.size)

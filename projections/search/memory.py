@@ -5,12 +5,13 @@ rewrite, a pin and a supersedes link are one and the same thing here.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projections.search.columns import ROW, Columns, row_of
-from projections.search.fields import SLUG, decoded, encoded, indexed
+from projections.search.fields import decoded, encoded, indexed
 from projections.search.parts import Block, Lists, Tail, Terms, look_up
 from projections.search.postings import Pool, Postings
 from projections.search.protocol import Document
@@ -51,7 +52,7 @@ class ScopeNotes:
         for document in documents:
             note = indexed(document)
             self._open_tail().add(note)
-            self.columns.append([row_of(note)])
+            self.columns.add(row_of(note))
 
     def _open_tail(self) -> Tail:
         if not self.parts or isinstance(self.parts[-1], Block):
@@ -79,10 +80,10 @@ class ScopeNotes:
             self.add_block(pool.inverted(), np.array(rows, dtype=ROW), notes)
 
     def _retire(self, slugs: Sequence[str]) -> None:
-        lists = self.look_up([(SLUG, slug) for slug in slugs])
-        held = np.flatnonzero(lists.sizes)
-        if len(held):
-            self.columns.retire(lists.read(held).document)
+        held = [part.with_slug(slug) for slug in slugs for part in self.parts]
+        documents = [*chain.from_iterable(held)]
+        if documents:
+            self.columns.retire(np.array(documents))
 
     def look_up(self, terms: Terms) -> Lists:
         """Find the inverted lists of some (field, term) pairs, in the order of their documents."""

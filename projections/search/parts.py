@@ -8,14 +8,17 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from projections.search.fields import NAMES, IndexedNote, encoded
+from projections.search.fields import NAMES, SLUG, IndexedNote, encoded
 from projections.search.postings import TF_MAX, Integers, Keys, Pool, Postings, keys_of
 
 RUN_NOTES = 32
 """A tail looks at its last notes one by one, and sorts them when they are so many: 2 ms."""
 
+_COUNT_BITS = 16
+assert TF_MAX < 2**_COUNT_BITS
+
 Terms = Sequence[tuple[int, str]]
-"""(field, term) pairs."""
+"""Distinct (field, term) pairs."""
 
 
 class Found(Struct, frozen=True):
@@ -90,14 +93,20 @@ class Block(Struct, frozen=True):
     notes: Sequence[bytes]
     segment: str | None = None
 
-    def look_up(self, terms: Terms, keys: Keys) -> Lists:
+    def look_up(self, terms: Terms, keys: Keys) -> list[Lists]:
         """Find the lists of some terms, whose `keys_of` the caller knows."""
         del terms
         numbers = self.postings.find(keys)
         starts = self.postings.starts[numbers].astype(np.int64)
         # Where the number is -1 the difference means nothing.
         sizes = np.where(numbers >= 0, self.postings.starts[numbers + 1] - starts, 0)
-        return _Spans(starts, sizes, self.postings.documents, self.postings.counts, self.base)
+        documents, counts = self.postings.documents, self.postings.counts
+        return [_Spans(starts, sizes, documents, counts, self.base)]
+
+    def with_slug(self, slug: str) -> Sequence[int]:
+        """Return the documents of a note; at most the last one is current."""
+        found: list[int] = self.postings.documents_of(SLUG, slug).tolist()
+        return [self.base + number for number in found]
 
     def inverted(self) -> Postings:
         """Return the postings, with documents counted from 0."""
@@ -131,6 +140,27 @@ _NO_RUN = _Run(*(np.empty(0, dtype=kind) for kind in ("i8", "i8", "u2")))
 _SALTS = np.array([hash(("field", number)) for number in range(len(NAMES))])
 
 
+class _Packed:
+    """Lists of number << 16 | count; only those that are read become arrays."""
+
+    def __init__(self, lists: Sequence[Sequence[int]]) -> None:
+        self._lists = lists
+
+    @property
+    def sizes(self) -> Integers:
+        return np.fromiter(map(len, self._lists), np.int64, len(self._lists))
+
+    def read(self, kept: Integers) -> Found:
+        lists = [self._lists[at] for at in kept.tolist()]
+        sizes = np.fromiter(map(len, lists), np.int64, len(lists))
+        packed = np.fromiter(chain.from_iterable(lists), np.int64)
+        return Found(
+            np.repeat(np.arange(len(lists)), sizes),
+            packed >> _COUNT_BITS,
+            (packed & TF_MAX).astype(np.uint16),
+        )
+
+
 class Tail:
     """The newest documents. Adding one costs next to nothing, since nearly nothing is sorted.
 
@@ -140,6 +170,7 @@ class Tail:
     def __init__(self, base: int) -> None:
         self.base = base
         self.notes: list[bytes] = []
+        self._numbers: dict[str, int] = {}
         self._indexed: list[IndexedNote] = []
         self._run = _NO_RUN
         self._unsorted = base
@@ -150,6 +181,7 @@ class Tail:
         for documents, field in zip(self._fields, note.fields, strict=True):
             documents.append(field)
         self._indexed.append(note)
+        self._numbers[note.document.slug] = self.base + len(self.notes)
         self.notes.append(encoded(note.document))
         if len(self._fields[0]) >= RUN_NOTES:
             self._sort()
@@ -167,8 +199,13 @@ class Tail:
         self._run = self._run.and_then(flat)
         self._unsorted = self.base + len(self.notes)
 
-    def look_up(self, terms: Terms, keys: Keys) -> Lists:
-        """Find the lists of some terms."""
+    def with_slug(self, slug: str) -> Sequence[int]:
+        """Return the last document of a note, which is current unless a later part has another."""
+        number = self._numbers.get(slug)
+        return () if number is None else (number,)
+
+    def look_up(self, terms: Terms, keys: Keys) -> list[Lists]:
+        """Find the lists of some terms: those of the sorted documents come first."""
         del keys
         found: list[Lists] = []
         if len(self._run.hashes):
@@ -178,21 +215,19 @@ class Tail:
             found.append(self._run.look_up(hashes))
         if self._fields[0]:
             found.append(self._in_unsorted(terms))
-        return _Joined(found, len(terms))
+        return found
 
     def _in_unsorted(self, terms: Terms) -> Lists:
-        lists = [
-            [
-                number << 16 | min(document[term], TF_MAX)
-                for number, document in enumerate(self._fields[field], start=self._unsorted)
-                if term in document
-            ]
-            for field, term in terms
-        ]
-        flat = np.array(list(chain.from_iterable(lists)), dtype=np.int64)
-        sizes = np.array([len(each) for each in lists], dtype=np.int64)
-        counts = (flat & TF_MAX).astype(np.uint16)
-        return _Spans(np.cumsum(sizes) - sizes, sizes, flat >> 16, counts, 0)
+        places: dict[int, dict[str, int]] = {}
+        for place, (field, term) in enumerate(terms):
+            places.setdefault(field, {})[term] = place
+        lists: list[list[int]] = [[] for _ in terms]
+        for field, place_of in places.items():
+            for number, document in enumerate(self._fields[field], start=self._unsorted):
+                for term in filter(document.__contains__, place_of):
+                    count = min(document[term], TF_MAX)
+                    lists[place_of[term]].append(number << _COUNT_BITS | count)
+        return _Packed(lists)
 
     def inverted(self) -> Postings:
         """Return the postings of all notes, with documents counted from 0."""
@@ -218,4 +253,5 @@ class _Joined:
 def look_up(parts: Sequence[Block | Tail], terms: Terms) -> Lists:
     """Find the lists of some terms in several parts: those of the first part come first."""
     keys = keys_of(terms)
-    return _Joined([part.look_up(terms, keys) for part in parts], len(terms))
+    found = chain.from_iterable(part.look_up(terms, keys) for part in parts)
+    return _Joined([*found], len(terms))
