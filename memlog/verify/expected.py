@@ -31,7 +31,7 @@ from projections.notes.fold import subject
 _SECRET_BYTES = 16
 
 
-class ScopeCell(msgspec.Struct, gc=False):
+class ScopeCell(msgspec.Struct, array_like=True, gc=False):
     """One scope's counters, as `projections.notes.reader.Counters` has them."""
 
     id: int
@@ -46,7 +46,7 @@ class ScopeCell(msgspec.Struct, gc=False):
         return f"{self.live}:{self.touched_seq}"
 
 
-class NoteCell(msgspec.Struct, gc=False):
+class NoteCell(msgspec.Struct, array_like=True, gc=False):
     """One note: all but its texts.
 
     Attributes:
@@ -75,13 +75,13 @@ class NoteCell(msgspec.Struct, gc=False):
         return self.superseded_by is None
 
 
-class LinkCell(msgspec.Struct, gc=False):
+class LinkCell(msgspec.Struct, array_like=True, gc=False):
     """One edge; `id` is the position of the event that made it."""
 
     id: int
 
 
-class RequestCell(msgspec.Struct, gc=False):
+class RequestCell(msgspec.Struct, array_like=True, gc=False):
     """What one request id did, as `projections.notes.fold.Remembered` has it."""
 
     slug: str

@@ -254,8 +254,9 @@ def _collect_runs(collector: _Collector, text: str) -> None:
 
 def _collect_punctuated(collector: _Collector, text: str) -> None:
     """Take names that hold punctuation: C++, C#, CLAUDE.md, v1.2.3, bob@example.com."""
+    text = text.casefold()
     if _HAS_PUNCTUATION(text):
-        joined = " ".join(filter(_HAS_PUNCTUATION, text.split())).casefold()
+        joined = " ".join(filter(_HAS_PUNCTUATION, text.split()))
         collector.main += [name[:TERM_CHARS_MAX] for name in _PLUS_OR_SHARP.findall(joined)]
         collector.pairs += [name[:TERM_CHARS_MAX] for name in _DOTTED.findall(joined)]
 
