@@ -43,7 +43,7 @@ class Proving:
 
         Nothing is changed. Damage is a finding, never an exception. Everything is of one moment;
         others may write meanwhile. Memory does not grow with the log, except that of one search
-        index at a time.
+        index at a time. Of a large log in a file, a second Python process looks at the tables.
 
         Args:
             skip: checks to leave out, of `pages`, `index`, `sections` and `words`.

@@ -20,10 +20,14 @@ _decode = msgpack.Decoder(Document).decode
 
 
 class IndexedNote(Struct, frozen=True):
-    """A note as the index takes it: its document, the terms of each field, its length."""
+    """A note as the index takes it: its document, the terms of each field, its length.
+
+    The field of grams is empty: `words` stand for it, each for all of its grams.
+    """
 
     document: Document
     fields: tuple[Mapping[str, int], ...]
+    words: Mapping[str, int]
     length: int
 
 
@@ -41,12 +45,13 @@ def indexed(document: Document) -> IndexedNote:
         fields=(
             terms.main,
             terms.pairs,
-            terms.grams,
+            {},
             terms.singles,
             dict.fromkeys(main_terms(document.title), 1),
             {document.slug: 1},
             dict.fromkeys(document.topics, 1),
         ),
+        words=terms.words,
         length=terms.length,
     )
 
