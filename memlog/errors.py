@@ -264,7 +264,7 @@ class RebuildTakenOverError(RetryError, _OfTarget):
 
 
 class StoreFullError(RetryError, _Detailed):
-    """The disk or the database is full; nothing of this write was stored."""
+    """The disk or the database is full; nothing of this write was stored, or nothing verified."""
 
     def __str__(self) -> str:
         return f"no space left for {self.target!r} ({self.detail}); make room, then try again"

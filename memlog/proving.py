@@ -54,6 +54,7 @@ class Proving:
 
         Raises:
             InvalidRequestError: a check of `skip` cannot be left out, or a key is none.
+            StoreFullError: no room for a temporary file, which a large log needs.
         """
         from memlog.verify.opening import file_of
         from memlog.verify.run import Asked, verifier_keys, verify

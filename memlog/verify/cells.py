@@ -12,11 +12,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from heapq import merge
 from operator import itemgetter
 from typing import Generic, TypeVar
 
 import msgspec
+
+from memlog.errors import StoreFullError
 
 Key = tuple[str | None, ...]
 Cell = TypeVar("Cell")
@@ -36,6 +39,8 @@ _Row = tuple[int, bytes | None]
 
 class Cells(Generic[Cell]):
     """Values by key.
+
+    Every method may raise `StoreFullError`: there is no room for the file.
 
     Attributes:
         count: number of keys that have a value.
@@ -91,11 +96,12 @@ class Cells(Generic[Cell]):
             return
         kept = self._kept
         wanted = [key for key in dict.fromkeys(keys) if key not in kept]
-        for key in wanted:
-            kept[key] = None
-            stored = self._stored(self._file, self._hash(key))
-            if stored is not None:
-                there, kept[there] = self._decode(stored)
+        with _room():
+            for key in wanted:
+                kept[key] = None
+                stored = self._stored(self._file, self._hash(key))
+                if stored is not None:
+                    there, kept[there] = self._decode(stored)
 
     def _stored(self, file: sqlite3.Connection, id_: int) -> bytes | None:
         """Return the last value that was written under a hash; None when there is none."""
@@ -116,8 +122,9 @@ class Cells(Generic[Cell]):
             yield from ((key, cell) for key, cell in self._kept.items() if cell is not None)
             return
         self._spill()
-        for _, cell in self._merged(self._file):
-            yield self._decode(cell)
+        with _room():
+            for _, cell in self._merged(self._file):
+                yield self._decode(cell)
 
     def close(self) -> None:
         """Drop everything."""
@@ -127,18 +134,19 @@ class Cells(Generic[Cell]):
 
     def _spill(self) -> None:
         cells = self._kept if self._file is None else self._changed
-        self._file = self._file or _temporary()
-        self._newest = self._newest or bytearray(_SLOTS)
-        self.get = self._read
-        if self._runs == self._runs_max:
-            self._make_one(self._file)
         rows = [
             (self._hash(key), None if cell is None else self._encode((key, cell)))
             for key, cell in cells.items()
         ]
         rows.sort(key=itemgetter(0))
-        run = self._runs = self._runs + 1
-        _write(self._file, f"run_{run}", rows)
+        with _room():
+            self._file = self._file or _temporary()
+            if self._runs == self._runs_max:
+                self._make_one(self._file)
+            run = self._runs = self._runs + 1
+            _write(self._file, f"run_{run}", rows)
+        self.get = self._read
+        self._newest = self._newest or bytearray(_SLOTS)
         for id_, _ in rows:
             self._newest[id_ % _SLOTS] = run
         self._kept.clear()
@@ -168,6 +176,16 @@ class Cells(Generic[Cell]):
 
     def _hash(self, key: Key) -> int:
         return hash(f"{self._secret}{key}")  # SipHash, which a secret beginning keys anew.
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Tell what is wrong with the temporary file as such: it is no damage of a store."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        detail = f"{error}; SQLITE_TMPDIR can name a directory with more"
+        raise StoreFullError("a temporary file", detail) from error
 
 
 def _write(file: sqlite3.Connection, table: str, rows: Iterable[_Row]) -> None:

@@ -1,16 +1,19 @@
 """Whatever was asked of a log, it verifies; and what is kept in memory decides nothing."""
 
+import sqlite3
 from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memlog import Log, Scope
+from memlog.errors import StoreFullError
 from memlog.events import Event, NotePinned, NoteWritten
 from memlog.testing import open_log, record, strategies
-from memlog.verify import expected, paging
+from memlog.verify import cells, expected, paging
 from memlog.verify.cells import Cells, Key
 from memlog.verify.expected import ScopeCell
 from projections import tree
@@ -77,21 +80,39 @@ def test_cells_are_a_dictionary(
     steps: list[tuple[tuple[str, str | None], int | None]], data: st.DataObject
 ) -> None:
     kept_max, runs_max = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
-    cells = Cells(ScopeCell, kept_max=kept_max, runs_max=runs_max)
+    found = Cells(ScopeCell, kept_max=kept_max, runs_max=runs_max)
     model: dict[Key, ScopeCell] = {}
     for key, value in steps:
         if value is None:
-            cells.remove(key)
+            found.remove(key)
             model.pop(key, None)
         else:
-            cells.put(key, ScopeCell(value))
+            found.put(key, ScopeCell(value))
             model[key] = ScopeCell(value)
-        cells.make_room()
+        found.make_room()
 
-        assert {key: cells.get(key) for key in model} == model
-        assert cells.count == len(model)
-    assert dict(cells.all()) == model
-    cells.close()
+        assert {key: found.get(key) for key in model} == model
+        assert found.count == len(model)
+    assert dict(found.all()) == model
+    found.close()
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with the temporary file says nothing about the store."""
+    with open_log(tmp_path / "notes.db") as log:
+        log.scope("global").write_many([{"title": f"Tea {n}", "body": "x"} for n in range(300)])
+        make = cells._temporary  # noqa: SLF001  # the one place where it is made
+
+        def full() -> sqlite3.Connection:
+            connection = make()
+            connection.execute("PRAGMA max_page_count=3")
+            return connection
+
+        monkeypatch.setattr(cells, "_temporary", full)
+        monkeypatch.setattr(expected, "Cells", lambda cell_type: Cells(cell_type, kept_max=0))
+
+        with pytest.raises(StoreFullError, match=r"temporary file.*full.*SQLITE_TMPDIR"):
+            log.verify()
 
 
 def test_an_event_that_breaks_a_rule_is_named() -> None:
