@@ -184,8 +184,8 @@ def _room() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        detail = f"{error}; SQLITE_TMPDIR can name a directory with more"
-        raise StoreFullError("a temporary file", detail) from error
+        what, detail = "a temporary file", f"{error}; SQLITE_TMPDIR can name a directory with more"
+        raise StoreFullError(what, detail) from error
 
 
 def _write(file: sqlite3.Connection, table: str, rows: Iterable[_Row]) -> None:
