@@ -20,14 +20,10 @@ _decode = msgpack.Decoder(Document).decode
 
 
 class IndexedNote(Struct, frozen=True):
-    """A note as the index takes it: its document, the terms of each field, its length.
-
-    The field of grams is empty: `words` stand for it, each for all of its grams.
-    """
+    """A note as the index takes it: its document, the terms of each field, its length."""
 
     document: Document
     fields: tuple[Mapping[str, int], ...]
-    words: Mapping[str, int]
     length: int
 
 
@@ -45,13 +41,12 @@ def indexed(document: Document) -> IndexedNote:
         fields=(
             terms.main,
             terms.pairs,
-            {},
+            terms.grams,
             terms.singles,
             dict.fromkeys(main_terms(document.title), 1),
             {document.slug: 1},
             dict.fromkeys(document.topics, 1),
         ),
-        words=terms.words,
         length=terms.length,
     )
 

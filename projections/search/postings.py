@@ -15,8 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from projections.search.analysis import grams_of
-from projections.search.fields import GRAMS, NAMES, IndexedNote
+from projections.search.fields import NAMES, IndexedNote
 
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -110,7 +109,7 @@ def sorted_lists(
     Args:
         keys: The key of each term number.
         terms: The term number of each posting.
-        documents: The document of each posting, ascending among the postings of a term.
+        documents: The document of each posting, ascending.
         counts: How often the term stands in the document.
     """
     order = np.lexsort((keys.low, keys.high))
@@ -131,71 +130,6 @@ def sorted_lists(
     )
 
 
-class _Flat(Struct, frozen=True):
-    """Postings in the order of their documents: numbers of terms, documents, counts."""
-
-    terms: NDArray[np.uint32]
-    documents: NDArray[np.uint32]
-    counts: NDArray[np.uint16]
-
-
-class _Collected:
-    """The postings of many notes as they come, with terms as numbers."""
-
-    def __init__(self) -> None:
-        self._terms: list[NDArray[np.uint32]] = []
-        self._counts: list[NDArray[np.uint16]] = []
-
-    def add(self, terms: Sequence[int], counts: Sequence[int]) -> None:
-        """Take the next document."""
-        self._terms.append(np.array(terms, dtype=np.uint32))
-        self._counts.append(np.minimum(counts, TF_MAX).astype(np.uint16))
-
-    def flat(self) -> _Flat:
-        """Return all postings; at least one document must have come."""
-        sizes = [len(terms) for terms in self._terms]
-        documents = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
-        return _Flat(np.concatenate(self._terms), documents, np.concatenate(self._counts))
-
-
-def _spelled_out(words: Mapping[str, int], grams: Mapping[str, int], flat: _Flat) -> _Flat:
-    """Put in the place of each word all of its grams.
-
-    Args:
-        words: A vocabulary, numbered from 0 in its order.
-        grams: Gives the number of each gram.
-        flat: Postings of words.
-    """
-    grams_of_word = grams_of.__wrapped__  # a build must not push the queries' words out
-    numbers = [[*map(grams.__getitem__, grams_of_word(word))] for word in words]
-    sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
-    spelled = np.fromiter(chain.from_iterable(numbers), np.uint32)
-    times = sizes[flat.terms]
-    # Each posting takes the slice of `spelled` that belongs to its word.
-    shifts = (np.cumsum(sizes) - sizes)[flat.terms] - (np.cumsum(times) - times)
-    at = np.repeat(shifts, times)
-    at += np.arange(len(at))
-    return _Flat(spelled[at], np.repeat(flat.documents, times), np.repeat(flat.counts, times))
-
-
-def _added_up(postings: Postings) -> Postings:
-    """Make one posting of those that have the same term and document."""
-    again = np.zeros(len(postings.documents), dtype=bool)
-    again[1:] = postings.documents[1:] == postings.documents[:-1]
-    again[postings.starts[:-1]] = False
-    if not again.any():
-        return postings
-    first = np.flatnonzero(~again)
-    kept = np.concatenate(([0], np.cumsum(~again, dtype=np.uint32)))
-    counts = np.add.reduceat(postings.counts, first, dtype=np.int64)
-    return Postings(
-        keys=postings.keys,
-        starts=kept[postings.starts].astype(np.uint32),
-        documents=postings.documents[first],
-        counts=np.minimum(counts, TF_MAX).astype(np.uint16),
-    )
-
-
 class Pool:
     """Collects the terms of many notes and inverts them at once."""
 
@@ -204,10 +138,10 @@ class Pool:
         self._vocabularies: list[defaultdict[str, int]] = [
             defaultdict(number.__next__) for _ in NAMES
         ]
-        self._words: defaultdict[str, int] = defaultdict(count().__next__)
-        self._of_terms, self._of_words = _Collected(), _Collected()
+        self._terms: list[NDArray[np.uint32]] = []
+        self._counts: list[NDArray[np.uint16]] = []
         self.postings = 0
-        """How many postings were collected, grams spelled out."""
+        """How many postings were collected."""
 
     def add(self, note: IndexedNote) -> None:
         """Take the next document."""
@@ -216,24 +150,22 @@ class Pool:
         for vocabulary, field in zip(self._vocabularies, note.fields, strict=True):
             terms.extend(map(vocabulary.__getitem__, field))
             counts.extend(field.values())
-        self._of_terms.add(terms, counts)
-        self._of_words.add([*map(self._words.__getitem__, note.words)], [*note.words.values()])
-        self.postings += len(terms) + sum(map(len, note.words)) - len(note.words)
+        self._terms.append(np.array(terms, dtype=np.uint32))
+        self._counts.append(np.minimum(counts, TF_MAX).astype(np.uint16))
+        self.postings += len(terms)
 
     def inverted(self) -> Postings:
         """Return the inverted lists of all documents, in the order they came."""
-        if not self.postings:
+        if not self._terms:
             empty = [np.empty(0, kind) for kind in ("u8", "u8", "u4", "u4", "u2")]
             return sorted_lists(Keys(*empty[:2]), *empty[2:])
-        terms = self._of_terms.flat()
-        grams = _spelled_out(self._words, self._vocabularies[GRAMS], self._of_words.flat())
-        by_term = sorted_lists(
+        sizes = [len(terms) for terms in self._terms]
+        return sorted_lists(
             _vocabulary_keys(self._vocabularies),
-            np.concatenate((terms.terms, grams.terms)),
-            np.concatenate((terms.documents, grams.documents)),
-            np.concatenate((terms.counts, grams.counts)),
+            np.concatenate(self._terms),
+            np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes),
+            np.concatenate(self._counts),
         )
-        return _added_up(by_term)
 
 
 def merged(parts: Sequence[tuple[Postings, Integers]]) -> Postings:
