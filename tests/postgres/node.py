@@ -28,7 +28,7 @@ def say(*values: object) -> None:
 
 def main() -> None:
     url, index_dir, node, threads, writes = sys.argv[1:]
-    with memlog.open(url, settings=Settings(index_dir=index_dir, lock_timeout_s=20)) as log:
+    with opened(url, Settings(index_dir=index_dir, lock_timeout_s=20)) as log:
         working = [
             threading.Thread(target=work, args=(log, f"n{node}t{number}", int(writes)))
             for number in range(int(threads))
@@ -37,6 +37,16 @@ def main() -> None:
             thread.start()
         for thread in working:
             thread.join()
+
+
+def opened(url: str, settings: Settings) -> Log:
+    """Open the log, also where a connection is killed in the middle of it: it says to try again."""
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            return memlog.open(url, settings=settings)
+        except UnreachableError:
+            continue
+    raise AssertionError("never opened")
 
 
 def work(log: Log, name: str, writes: int) -> None:
