@@ -67,12 +67,15 @@ class _Word(NamedTuple):
     extra_pairs: tuple[str, ...]
 
 
-_ASCII_WORDS = re.compile(r"[a-zA-Z0-9_]+(?:'[a-zA-Z0-9_]+)*")
+_ASCII_BETWEEN = {
+    code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_'")
+}
+_ASCII_LOOSE_APOSTROPHES = re.compile(r"'(?:'+|(?![a-zA-Z0-9_])|(?<![a-zA-Z0-9_]'))")
 _RUNS = re.compile(r"w+(?:'w+)*|c+|s+")
 _CAMEL_WORD = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_]+")
 _PLUS_OR_SHARP = re.compile(r"(?<!\w)(?:[a-z]\w*\+\+|[a-z]#)(?![\w+#])")
-_HAS_PUNCTUATION = re.compile(r"[+#]|[.@]\w").search
+_DOT_INSIDE = re.compile(r"\.\w").search
 _DOTTED = re.compile(r"(?<!\w)\w+(?:[.@]\w+)+")  # Not tried anew inside a word: linear.
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u201b", "''''", "\u200c\u200d")
 
@@ -156,8 +159,12 @@ def _camel_parts(run: str) -> list[str]:
 
 
 def _analyzed(run: str) -> _Word:
-    word = folded(run)[: None if "_" in run else TERM_CHARS_MAX]
-    camel = _camel_parts(run)
+    camel: list[str] = []
+    if run[1:].islower() and run.isascii() and run.isalnum():  # most words
+        word = run.lower()[:TERM_CHARS_MAX]
+    else:
+        word = folded(run)[: None if "_" in run else TERM_CHARS_MAX]
+        camel = _camel_parts(run)
     if "_" in word or camel or not word:
         return _identifier(run, [part[:TERM_CHARS_MAX] for part in word.split("_") if part], camel)
     stems, grams = (stem(word),), _grams(word)
@@ -235,9 +242,17 @@ class _Collector:
         self._stretch = []
 
 
+def _ascii_words(text: str) -> list[str]:
+    """Return the words of a text in ASCII: what `_RUNS` finds, in a fraction of the time."""
+    text = text.translate(_ASCII_BETWEEN)
+    if "'" in text:
+        text = _ASCII_LOOSE_APOSTROPHES.sub(" ", text)
+    return text.split()
+
+
 def _collect_runs(collector: _Collector, text: str) -> None:
     if text.isascii():
-        collector.words(_ASCII_WORDS.findall(text))
+        collector.words(_ascii_words(text))
         return
     words: list[str] = []
     for found in _RUNS.finditer(text.translate(_CLASSES)):
@@ -252,11 +267,16 @@ def _collect_runs(collector: _Collector, text: str) -> None:
     collector.words(words)
 
 
+def _has_punctuation(text: str) -> bool:
+    """Tell whether a name that holds punctuation may be there."""
+    return "+" in text or "#" in text or "@" in text or _DOT_INSIDE(text) is not None
+
+
 def _collect_punctuated(collector: _Collector, text: str) -> None:
     """Take names that hold punctuation: C++, C#, CLAUDE.md, v1.2.3, bob@example.com."""
     text = text.casefold()
-    if _HAS_PUNCTUATION(text):
-        joined = " ".join(filter(_HAS_PUNCTUATION, text.split()))
+    if _has_punctuation(text):
+        joined = " ".join(filter(_has_punctuation, text.split()))
         collector.main += [name[:TERM_CHARS_MAX] for name in _PLUS_OR_SHARP.findall(joined)]
         collector.pairs += [name[:TERM_CHARS_MAX] for name in _DOTTED.findall(joined)]
 

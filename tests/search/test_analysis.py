@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from whoosh.lang.snowball.english import EnglishStemmer
 
@@ -127,6 +127,11 @@ def test_fields_are_those_of_the_recipe() -> None:
     assert terms.length == 6
 
 
+@pytest.mark.parametrize("name", ["bob@localhost", "v1.2", "a.b@c"])
+def test_a_name_with_punctuation_inside_is_a_term(name: str) -> None:
+    assert name in analyzed(f"see {name} there").pairs
+
+
 def test_there_are_79_stop_words() -> None:
     assert len(STOP_WORDS) == 79
 
@@ -140,6 +145,27 @@ def test_a_long_word_counts_by_its_first_64_characters() -> None:
 def test_any_text_is_analysed_the_same_twice(text: str) -> None:
     assert analyzed(text) == analyzed(text)
     assert all(analyzed(text).main.values())
+
+
+ASCII = st.text(st.sampled_from("aB1_' .-\n\x1c+@#"), max_size=40) | st.text(
+    st.characters(max_codepoint=127), max_size=40
+)
+
+
+@given(ASCII)
+@example("a''b 'c' d' 'e")
+@example("bob@example and v1.2 and C+ and c#")
+def test_ascii_is_analysed_as_any_other_text(text: str) -> None:
+    terms, with_another = analyzed(text), analyzed(f"{text} 京")
+
+    assert with_another.main == {**terms.main, "京": 1}
+    assert with_another.pairs == terms.pairs
+    assert with_another.grams == terms.grams
+
+
+@given(ASCII)
+def test_words_in_lower_case_are_analysed_as_those_in_capitals(text: str) -> None:
+    assert analyzed(text.lower()) == analyzed(text.upper())
 
 
 @given(st.text())
