@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol, overload
 
+from memlog.errors import InvalidRequestError
 from memlog.note import Note
 from memlog.text import byte_length
 
@@ -95,16 +96,25 @@ def wrap(
         note: whose text it is.
         text: a cut body or a snippet, to stand in for the body.
         whole_bytes: size of the whole body in UTF-8; tells the reader how much of it this is.
+
+    Raises:
+        InvalidRequestError: it is no note, or a hit without the text, which it does not hold.
     """
     if text is None:
-        assert isinstance(note, Note), "only a note has a body to stand in for the text"
+        if not isinstance(note, Note):
+            raise InvalidRequestError("note", note, "give a note, or a hit and a text")
         text = note.body
+    if not isinstance(text, str):
+        raise InvalidRequestError("text", text, "give a string")
     harmless = defuse(text)
-    facts = [
-        f"provenance={note.provenance}",
-        f"confidence={float(note.confidence)}",
-        f"date={utc_date(note.written_at)}",
-    ]
+    try:
+        facts = [
+            f"provenance={note.provenance}",
+            f"confidence={float(note.confidence)}",
+            f"date={utc_date(note.written_at)}",
+        ]
+    except AttributeError:
+        raise InvalidRequestError("note", note, "give a note, or a hit and a text") from None
     if whole_bytes is not None:
         facts.append(f"bytes={byte_length(text)}/{whole_bytes}")
     if harmless != text:

@@ -34,15 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_SHOWN_CHARACTERS_MAX = 80
-
-
-def shown(value: object) -> str:
-    """Return `repr(value)` in ASCII, cut to 80 characters, fit for an error sentence."""
-    text = ascii(value)
-    if len(text) <= _SHOWN_CHARACTERS_MAX:
-        return text
-    return f"{text[: _SHOWN_CHARACTERS_MAX - 3]}..."
+from memlog.shown import shown
 
 
 class MemlogError(Exception):
@@ -212,7 +204,7 @@ class RequestConflictError(RequestError):
 class ClosedError(RequestError):
     """The handle was closed, or closed itself after an I/O error; open the store again."""
 
-    def __init__(self, target: str, why: str = "it was closed") -> None:
+    def __init__(self, target: str, why: str = "close() was called") -> None:
         super().__init__(target, why)
         self.target, self.why = target, why
 
@@ -238,7 +230,10 @@ class ReadOnlyError(RequestError, _OfTarget):
     """The store was opened for reading only, or its file cannot be written by this process."""
 
     def __str__(self) -> str:
-        return f"{self.target!r} cannot be written; open it writable, or check its permissions"
+        return (
+            f"{self.target!r} cannot be written; open it writable, or check its permissions and "
+            "those of its directory"
+        )
 
 
 class RetryError(MemlogError):
@@ -293,7 +288,7 @@ class StoreNotFoundError(TargetError, _OfTarget):
     """There is no store at this place, and a reading command creates none."""
 
     def __str__(self) -> str:
-        return f"there is no store at {self.target!r}; a first write creates it"
+        return f"there is no store at {self.target!r}; check the name (a first write makes one)"
 
 
 class NotAStoreError(TargetError):

@@ -101,8 +101,10 @@ def opaque_id(field: str, value: object) -> str | None:
 
 def whole(field: str, value: object, *, low: int = 0, rule: str = "") -> int:
     """Return a whole number of at least `low` that a database can hold."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= WHOLE_MAX:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise InvalidRequestError(field, value, rule or f"give a whole number of at least {low}")
+    if value > WHOLE_MAX:
+        raise InvalidRequestError(field, value, f"give a whole number of at most {WHOLE_MAX}")
     return int(value)
 
 
@@ -110,6 +112,25 @@ def flag(field: str, value: object) -> bool:
     """Return a truth value."""
     if not isinstance(value, bool):
         raise InvalidRequestError(field, value, "give true or false")
+    return value
+
+
+def function(field: str, value: object) -> None:
+    """Check that a value is a function, or none was given."""
+    if value is not None and not callable(value):
+        raise InvalidRequestError(field, value, "give a function")
+
+
+def listed(field: str, value: object) -> None:
+    """Check that a value lists other values, and is no text itself."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidRequestError(field, value, "give a list")
+
+
+def aware(field: str, value: object) -> datetime:
+    """Return a time that has a zone."""
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise InvalidRequestError(field, value, "give an aware datetime")
     return value
 
 

@@ -89,7 +89,12 @@ def open(
         if create and not read_only:
             with file_errors(target):
                 target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    chosen = settings or Settings()
+    chosen = Settings() if settings is None else settings
+    if not isinstance(chosen, Settings):  # Not shown: a key may be in it.
+        raise InvalidRequestError("settings", type(chosen).__name__, "give a memlog.Settings")
+    for name, given in (("clock", clock), ("new_id", new_id), ("new_salt", new_salt)):
+        if not callable(given):
+            raise InvalidRequestError(name, given, "give a function")
     store = open_store(
         target,
         clock=clock,
@@ -236,6 +241,7 @@ class Log(Proving):
             progress: called with (events done, events to do) about every 500 events, or with
                 (scopes done, scopes to do) for `search`.
         """
+        fields.function("progress", progress)
         if projection == "tree":
             return rebuild_tree(self._store, progress=progress)
         if projection == "section":

@@ -6,7 +6,7 @@ decide, append, project, commit. No decision is tried twice, and nothing can fai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memlog import decide, requests, sections, text
@@ -170,6 +170,8 @@ class Memory(Audited):
             RequestError: one of the items is not accepted; nothing was written.
             BusyError, StoreFullError: try again.
         """
+        if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+            raise InvalidRequestError("items", items, "give a list of mappings, one for each note")
         shared = {"actor": actor, "conversation_id": conversation_id}
         return self._write_all(
             [self._item(index, item, shared) for index, item in enumerate(items)]

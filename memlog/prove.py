@@ -88,12 +88,17 @@ def _checkpoint(cursor: Executor, position: int, *, log_id: str, given: bytes | 
     if given is None:
         kept = checkpoints.last(cursor, size_min=position)
         if kept is None:
-            raise InvalidRequestError("position", position, _SIGN_FIRST)
+            raise InvalidRequestError("position", position, _why_not_covered(cursor, position))
         given = kept.note
     found = signed(given, log_id=log_id)
     if found.checkpoint.size < position:
         raise InvalidRequestError("position", position, _SIGN_FIRST)
     return found
+
+
+def _why_not_covered(cursor: Executor, position: int) -> str:
+    (head,) = cursor.execute("SELECT position FROM log").fetchone()
+    return _SIGN_FIRST if position <= head else f"the log ends at position {head}"
 
 
 def _event(cursor: Executor, position: int) -> tuple[bytes, bytes, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memlog import fields
+from memlog.errors import InvalidRequestError
 from memlog.rebuild import Progress
 from memlog.settings import Settings
 from memlog.store.protocol import Store
@@ -59,6 +60,11 @@ class Proving:
         from memlog.verify.opening import file_of
         from memlog.verify.run import Asked, verifier_keys, verify
 
+        fields.listed("skip", skip)
+        fields.listed("keys", keys)
+        if checkpoints is not None and not isinstance(checkpoints, Mapping):
+            raise InvalidRequestError("checkpoints", checkpoints, "give each under a name")
+        fields.function("progress", progress)
         asked = Asked(
             target=self.target,
             index_dir=self._index_dir,

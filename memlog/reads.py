@@ -107,6 +107,8 @@ class Reads:
         fields.string("query", query)
         if topic is not None:
             fields.string("topic", topic)
+        if now is not None:
+            fields.aware("now", now)
         return self._searcher.search(
             self._stream,
             query,
@@ -137,6 +139,7 @@ class Reads:
 
         Every section that was rendered and could be recorded is found; recording is best effort.
         """
+        fields.string("section_hash", section_hash)
         with self._store.reading() as cursor:
             return handed_out(cursor, self._stream, section_hash)
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memlog import codec, decide
-from memlog.errors import RequestConflictError
+from memlog.codec import SALT_BYTES
+from memlog.errors import InvalidRequestError, RequestConflictError
 from memlog.events import Event, Payload
 from memlog.guard import Guard, check
 from memlog.note import Note
 from memlog.proof import leaf_hash
 from memlog.requests import AnyRequest, Origin
+from memlog.wellformed import is_uuid
 from projections import tree
 from projections.notes.fold import Remembered
 from projections.notes.reader import live_set
@@ -29,10 +31,35 @@ def append(transaction: Transaction, events: Sequence[Event], salts: Sequence[by
 
 
 class Ids:
-    """Where event ids and salts come from: random ones, or a test's."""
+    """Where event ids and salts come from: random ones, or a test's.
+
+    Both stay in the log for ever, and one of another form would make all of it unreadable.
+    """
 
     def __init__(self, new_id: Callable[[], str], new_salt: Callable[[], bytes]) -> None:
-        self.new_id, self.new_salt = new_id, new_salt
+        self._new_id, self._new_salt = new_id, new_salt
+
+    def event_id(self) -> str:
+        """Return a fresh id.
+
+        Raises:
+            InvalidRequestError: what gives them gave something else.
+        """
+        fresh: object = self._new_id()
+        if not isinstance(fresh, str) or not is_uuid(fresh):
+            raise InvalidRequestError("new_id", fresh, "it must give a UUID in lower case")
+        return fresh
+
+    def salt(self) -> bytes:
+        """Return 32 fresh bytes.
+
+        Raises:
+            InvalidRequestError: what gives them gave something else.
+        """
+        fresh: object = self._new_salt()
+        if not isinstance(fresh, bytes) or len(fresh) != SALT_BYTES:
+            raise InvalidRequestError("new_salt", fresh, f"it must give {SALT_BYTES} bytes")
+        return fresh
 
 
 class Step:
@@ -90,7 +117,7 @@ class Step:
         if self._guard is not None:
             check(self.tables, request, self._guard)
         payloads = decide.decide(self.tables, request, at=at)
-        salts = [self._ids.new_salt() for _ in payloads]
+        salts = [self._ids.salt() for _ in payloads]
         events = [
             self._event(payload, index, request, origin, salts[0])
             for index, payload in enumerate(payloads)
@@ -112,7 +139,7 @@ class Step:
             stream=self._stream,
             type=codec.type_of(payload),
             recorded_at_text=self._transaction.recorded_at,
-            event_id=self._ids.new_id(),
+            event_id=self._ids.event_id(),
             actor=origin.actor,
             conversation_id=origin.conversation_id,
             request_id=origin.request_id,

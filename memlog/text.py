@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from memlog.errors import InvalidRequestError
+
 SLUG_CHARACTERS_MAX = 80
 SLUG_NUMBER_MAX = 10**15 - 1  # Fits a 64-bit column, also after adding one.
 
@@ -71,11 +73,18 @@ def lines_of(texts: Sequence[str]) -> str:
 
 
 def slugify(title: str) -> str:
-    """Return the slug that a title gives; any string with a UTF-8 form gives one.
+    """Return the slug that a title gives.
 
     NFKD, marks dropped, lower case, runs of `[a-z0-9]` joined by `-`, cut at 80 characters between
     words. A title without any such run gives `n-` and 10 hex digits of the SHA-256 of its NFC form.
+
+    Raises:
+        InvalidRequestError: it is no string, or none that has a UTF-8 form.
     """
+    if not isinstance(title, str):
+        raise InvalidRequestError("title", title, "give a string")
+    if has_lone_surrogate(title):
+        raise InvalidRequestError("title", title, "give valid Unicode, without lone surrogates")
     if title.isascii():
         plain = title
     else:
@@ -150,11 +159,19 @@ def normalize_topics(topics: Iterable[str]) -> tuple[str, ...]:
 
     Folded; each run of anything but letters, marks, digits, `.`, `_` and `-` becomes one `-`; outer
     `-` go. Counts and lengths are the caller's to check.
+
+    Raises:
+        InvalidRequestError: it is one string, whose characters would become the topics, or one of
+            them is none.
     """
+    if isinstance(topics, str) or not isinstance(topics, Iterable):
+        raise InvalidRequestError("topics", topics, "give a list of strings")
     return tuple(dict.fromkeys(topic for topic in map(_topic, topics) if topic))
 
 
 def _topic(raw: str) -> str:
+    if not isinstance(raw, str):
+        raise InvalidRequestError("topics", raw, "give a list of strings")
     folded = fold(raw)
     if folded.isascii():
         return _ASCII_TOPIC_GAP.sub("-", folded).strip("-")

@@ -20,6 +20,7 @@ def _memlog(*names: str) -> frozenset[str]:
 
 
 CORE = _memlog(
+    "shown",
     "errors",
     "text",
     "note",
@@ -42,7 +43,8 @@ EVERYTHING = frozenset(PACKAGES)
 # names, what lies below that, and what shares its row. An issue may add rows, not arrows.
 IMPORTS: Mapping[str, frozenset[str]] = {
     "memlog": EVERYTHING,  # lazy exports; what they cost is tested below
-    "memlog.errors": NOTHING,
+    "memlog.shown": NOTHING,
+    "memlog.errors": _memlog("shown"),
     "memlog.text": _memlog("errors"),
     "memlog.note": _memlog("errors", "text"),
     "memlog.events": _memlog("note"),

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -43,8 +44,8 @@ from memlog.errors import (
     UntrustedPinError,
     UserNoteError,
     format_error,
-    shown,
 )
+from memlog.shown import shown
 
 # One of each leaf, with the attributes that it must have and its sentence.
 LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
@@ -111,8 +112,8 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
     ),
     (
         ClosedError("n.db"),
-        {"target": "n.db", "why": "it was closed"},
-        "the handle of 'n.db' is closed (it was closed); open the store again",
+        {"target": "n.db", "why": "close() was called"},
+        "the handle of 'n.db' is closed (close() was called); open the store again",
     ),
     (
         ForkedError("n.db", 10, 11),
@@ -125,7 +126,10 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
     (
         ReadOnlyError("n.db"),
         {"target": "n.db"},
-        "'n.db' cannot be written; open it writable, or check its permissions",
+        (
+            "'n.db' cannot be written; open it writable, or check its permissions and those of "
+            "its directory"
+        ),
     ),
     (
         BusyError("n.db", 2.5),
@@ -158,7 +162,7 @@ LEAVES: list[tuple[MemlogError, dict[str, object], str]] = [
     (
         StoreNotFoundError("n.db"),
         {"target": "n.db"},
-        "there is no store at 'n.db'; a first write creates it",
+        "there is no store at 'n.db'; check the name (a first write makes one)",
     ),
     (
         NotAStoreError("n.db", "it is empty"),
@@ -314,6 +318,14 @@ def test_a_file_name_from_outside_cannot_break_or_colour_a_line(error: MemlogErr
 )
 def test_a_value_is_shown_in_ascii_and_cut_at_80_characters(value: object, expected: str) -> None:
     assert shown(value) == expected
+
+
+@pytest.mark.parametrize("wrapped", [str, lambda line: [line], lambda line: f"x {line}".encode()])
+def test_a_key_that_signs_is_not_shown(wrapped: Callable[[str], object]) -> None:
+    line = "PRIVATE+KEY+memlog.example/log+0a1b2c3d+ASecretSeed"
+
+    assert shown(wrapped(line)) == "'PRIVATE+KEY+***'"
+    assert "Seed" not in str(InvalidRequestError("key", wrapped(line), "give a vkey"))
 
 
 def test_a_formatted_error_is_its_sentence() -> None:

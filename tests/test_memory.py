@@ -463,6 +463,23 @@ def test_a_request_id_is_known_after_reopening_and_rebuilding(tmp_path: Path) ->
         assert log.scope("global").write(**TEA, request_id="r").replayed
 
 
+@pytest.mark.parametrize(
+    ("name", "gives"),
+    [
+        ("new_id", "tea"),
+        ("new_id", "0A0B0C0D-0000-4000-8000-000000000000"),
+        ("new_id", None),
+        ("new_salt", b"short"),
+        ("new_salt", "s" * 32),
+    ],
+)
+def test_an_id_or_salt_of_another_form_never_reaches_the_log(name: str, gives: object) -> None:
+    with memlog.open(":memory:", **{name: lambda: gives}) as log:  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequestError, match=f"{name} .* must give"):
+            log.scope("global").write(**TEA)
+        assert log.position() == 0
+
+
 # --- Pins
 
 

@@ -9,9 +9,10 @@ from hypothesis import given, strategies
 
 from memlog import requests
 from memlog.codec import canonical_json
-from memlog.errors import InvalidRequestError, SelfLinkError, shown
+from memlog.errors import InvalidRequestError, SelfLinkError
 from memlog.note import NO_SOURCE, Link, Source
 from memlog.requests import Content, Origin
+from memlog.shown import shown
 
 BODY_BYTES_MAX = 32_000
 URL = "https://example.org/tea"

@@ -110,13 +110,10 @@ def _at_time(store: Store, stream: str, time: datetime, now: Callable[[], dateti
 
 
 def _utc_text(field: str, time: object) -> str:
-    rule = "give an aware datetime"
-    if not isinstance(time, datetime) or time.utcoffset() is None:
-        raise InvalidRequestError(field, time, rule)
     try:
-        return text.utc_text(time)
-    except OverflowError:  # Its UTC is before the year 1 or after 9999.
-        raise InvalidRequestError(field, time, rule) from None
+        return text.utc_text(fields.aware(field, time))
+    except OverflowError:
+        raise InvalidRequestError(field, time, "give a time in the years 1 to 9999") from None
 
 
 def _last_where(

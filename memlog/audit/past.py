@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memlog import fields
 from memlog.audit.moments import Moment
 from memlog.audit.replay import Refused, Replayed
 from memlog.audit.snapshot import PastStore
@@ -54,6 +55,11 @@ class Past(Reads):
         self._past, self._source, self._without = past, source, without
 
     @property
+    def log_id(self) -> str:
+        """The log whose events they come from."""
+        return self._source.log_id
+
+    @property
     def seq(self) -> int:
         """Seq of the last event of the scope at that moment, 0 before the first."""
         return self.moment.seq
@@ -89,6 +95,7 @@ class Past(Reads):
 
         What-if has none: no section of it was ever handed out.
         """
+        fields.string("section_hash", section_hash)
         if self._without is not None:
             return None
         with self._source.reading() as cursor:

@@ -55,6 +55,7 @@ class Audited(Reads):
         from memlog.audit.moments import moment_of
         from memlog.audit.past import Past
 
+        fields.function("without", without)
         moment = moment_of(
             self._store,
             self._stream,
@@ -97,6 +98,8 @@ class Audited(Reads):
             case Past():
                 if when.scope != self.scope:
                     raise InvalidRequestError(field, when, "it is of another scope")
+                if when.log_id != self._store.log_id:
+                    raise InvalidRequestError(field, when, "it is of another log")
                 return when
             case datetime():
                 return self.at(time=when)
@@ -155,6 +158,9 @@ class Audited(Reads):
         """
         from memlog.audit.taint import taint
 
+        if source is None:
+            raise InvalidRequestError("source", source, "give a function")
+        fields.function("source", source)
         return taint(self._store, self._stream, source)
 
     def prompt(self, section_hash: str, *, progress: Progress | None = None) -> Prompt | None:

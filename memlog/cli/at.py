@@ -15,9 +15,9 @@ from memlog.cli.search import show_hits
 from memlog.cli.section import show_section
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.words import counted, event_words
-from memlog.errors import shown
 from memlog.events import Event
 from memlog.memory import Memory
+from memlog.shown import shown
 
 _VIEWS = ("list", "read", "search", "index", "history", "missing")
 _KNOWN_VIEWS = "list, read SLUG, search QUERY, index, history SLUG or missing"

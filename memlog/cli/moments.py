@@ -10,7 +10,7 @@ import typer
 
 from memlog.audit.matching import Predicate, matching
 from memlog.cli.exits import UsageError
-from memlog.errors import shown
+from memlog.shown import shown
 
 if TYPE_CHECKING:
     from memlog.audit.past import Past

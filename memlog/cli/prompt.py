@@ -13,7 +13,7 @@ from memlog.cli.exits import DAMAGE, REFUSED
 from memlog.cli.progress import progress
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.words import counted
-from memlog.errors import shown
+from memlog.shown import shown
 
 _SEQS_CELLS = 12
 _SEQS_MAX = 3

@@ -13,8 +13,9 @@ from memlog.cli import output
 from memlog.cli.exits import REFUSED, UsageError
 from memlog.cli.progress import progress
 from memlog.cli.session import AsJson, Db, session
-from memlog.errors import InvalidRequestError, format_error, shown
+from memlog.errors import InvalidRequestError, format_error
 from memlog.proof import NoCryptographyError, ProofError
+from memlog.shown import shown
 from memlog.store.location import is_beside_a_store
 
 _NO_CRYPTOGRAPHY = "signatures need the package cryptography: pip install 'agent-memlog[sign]'"

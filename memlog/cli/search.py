@@ -13,7 +13,7 @@ from memlog.cli import cells, options, output
 from memlog.cli.session import AsJson, Db, In, session
 from memlog.cli.terminal import visible
 from memlog.cli.words import counted, mark_words, state_mark, state_words
-from memlog.errors import shown
+from memlog.shown import shown
 from projections.search.protocol import Hit
 
 _INDENT = "  "

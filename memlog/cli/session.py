@@ -16,10 +16,11 @@ import typer
 
 import memlog
 from memlog.cli.exits import UsageError
-from memlog.errors import InvalidRequestError, format_error, shown
+from memlog.errors import InvalidRequestError, format_error
 from memlog.log import Log
 from memlog.memory import Memory
 from memlog.note import Scope
+from memlog.shown import shown
 
 Db = Annotated[
     str | None,

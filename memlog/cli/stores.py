@@ -15,10 +15,10 @@ from memlog.cli.exits import DAMAGE, UsageError
 from memlog.cli.progress import progress
 from memlog.cli.session import AsJson, Db, In, Session, session
 from memlog.cli.words import counted, scope_name
-from memlog.errors import shown
 from memlog.log import Log, Projection
 from memlog.note import Scope
 from memlog.rebuild import Rebuilt
+from memlog.shown import shown
 from memlog.store.location import is_postgres
 
 _LABEL_CELLS = 15

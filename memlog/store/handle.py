@@ -18,7 +18,7 @@ from memlog.store.counters import Counters
 from memlog.store.protocol import NO_LIMIT, Executor
 from memlog.store.rows import StoredRow
 
-CLOSED = "it was closed"
+CLOSED = "close() was called"
 
 Clock = Callable[[], datetime]
 

@@ -73,7 +73,10 @@ def sqlite_path(target: object) -> Path | None:
         raise InvalidRequestError("target", f"{name.partition('=')[0]}=***", rule)
     if not name.strip() or "\0" in name:
         raise InvalidRequestError("target", target, "name a file")
-    return Path(os.path.realpath(name))
+    try:
+        return Path(os.path.realpath(name))
+    except UnicodeEncodeError:
+        raise InvalidRequestError("target", target, "name a file") from None
 
 
 def _url_path(url: str) -> str:

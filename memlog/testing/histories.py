@@ -81,10 +81,10 @@ def record(memory: Memory, payloads: Sequence[Payload]) -> tuple[Event, ...]:
     with store.transaction() as transaction:
         writer = Writer(transaction.cursor, live_set(transaction.cursor), memory.scope.stream)
         appended = tuple(
-            _next(transaction, writer, payload, index=index, event_id=ids.new_id())
+            _next(transaction, writer, payload, index=index, event_id=ids.event_id())
             for index, payload in enumerate(payloads)
         )
-        append(transaction, appended, [ids.new_salt() for _ in appended])
+        append(transaction, appended, [ids.salt() for _ in appended])
         for each in appended:
             writer.apply(each)
         writer.flush()

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import ErrorDetails, from_json
 
 from memlog import text
-from memlog.errors import shown
 from memlog.fields import LABEL_BYTES_MAX, TITLE_BYTES_MAX, TOPICS_MAX
+from memlog.shown import shown
 
 SEARCH_LIMIT_MAX = 20
 

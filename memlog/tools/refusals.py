@@ -19,8 +19,8 @@ from memlog.errors import (
     UnknownOutcomeError,
     UntrustedPinError,
     format_error,
-    shown,
 )
+from memlog.shown import shown
 
 UNTOUCHED = "nothing was written"
 

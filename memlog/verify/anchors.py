@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from memlog.errors import shown
 from memlog.proof import (
     Checkpoint,
     NoCryptographyError,
@@ -18,6 +17,7 @@ from memlog.proof import (
     parse_vkey,
     verify_note,
 )
+from memlog.shown import shown
 from memlog.verify.report import Findings, Outcome, counted
 from projections.checkpoints import Kept
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 
 from memlog import codec
 from memlog.codec import Parts, Record
-from memlog.errors import CorruptEventError, DamageError, UnknownEventTypeError, shown
+from memlog.errors import CorruptEventError, DamageError, UnknownEventTypeError
 from memlog.proof import leaf_hash
+from memlog.shown import shown
 from memlog.store.rows import StoredRow
 from memlog.verify import examining
 from memlog.verify.expected import Expected, ScopeCell

@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memlog.errors import DamageError, shown
+from memlog.errors import DamageError
 from memlog.feed import ScopeFeed
+from memlog.shown import shown
 from memlog.store.protocol import Executor
 from memlog.verify.expected import Expected, ScopeCell
 from memlog.verify.report import Findings, counted

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from memlog import fields
 from memlog.errors import DamageError, InvalidRequestError
 from memlog.proof import ProofError, VerifierKey, parse_vkey
 from memlog.store.protocol import Executor
@@ -72,7 +73,7 @@ def verifier_keys(vkeys: Sequence[str]) -> tuple[VerifierKey, ...]:
     keys = []
     for vkey in vkeys:
         try:
-            keys.append(parse_vkey(vkey))
+            keys.append(parse_vkey(fields.string("key", vkey)))
         except ProofError:
             rule = "give a vkey, as memlog keygen prints it"
             raise InvalidRequestError("key", vkey, rule) from None

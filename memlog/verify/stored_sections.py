@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memlog.errors import DamageError, shown
+from memlog.errors import DamageError
+from memlog.shown import shown
 from memlog.store.protocol import Executor
 from memlog.verify.expected import Expected, ScopeCell
 from memlog.verify.paging import one_by_one

@@ -6,7 +6,7 @@ import sqlite3
 
 import msgspec
 
-from memlog.errors import shown
+from memlog.shown import shown
 from memlog.store import schema
 from memlog.store.protocol import Executor
 from memlog.store.rows import EVENTS_TABLE

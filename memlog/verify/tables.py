@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memlog.errors import shown
+from memlog.shown import shown
 from memlog.store.protocol import Executor
 from memlog.verify import forms
 from memlog.verify.cells import Cells, Key

@@ -19,7 +19,8 @@ import msgspec
 
 from memlog import text
 from memlog.decide import content_of
-from memlog.errors import DriftError, shown
+from memlog.errors import DriftError
+from memlog.shown import shown
 from memlog.store.protocol import Executor
 from memlog.verify.cells import Cells
 from memlog.verify.paging import one_by_one, pages

@@ -1,6 +1,6 @@
 """`memory.at`: at every moment exactly what a store says that never heard of the later events."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -175,6 +175,12 @@ def test_what_is_no_moment_or_beyond_the_head_is_refused(selector: dict[str, obj
 
         with pytest.raises(InvalidRequestError):
             memory.at(**selector)  # type: ignore[arg-type]  # that is the point
+
+
+def test_a_time_whose_utc_is_in_no_year_is_refused() -> None:
+    far = datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))
+    with open_log() as log, pytest.raises(InvalidRequestError, match="in the years 1 to 9999"):
+        log.scope("global").at(time=far)
 
 
 def test_a_time_after_the_last_event_and_before_now_is_fine() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given as for_all
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+import memlog
 from memlog.audit.matching import matching
 from memlog.audit.textdiff import unified
 from memlog.errors import InvalidRequestError
@@ -173,6 +174,13 @@ def test_what_is_no_moment_is_refused(when: object) -> None:
 def test_a_past_of_another_scope_is_refused() -> None:
     with open_log() as log, pytest.raises(InvalidRequestError, match="another scope"):
         log.scope("global").diff(log.scope("owner", "alice").at(seq=0))
+
+
+def test_a_past_of_another_log_is_refused() -> None:
+    with open_log() as log, memlog.open(":memory:") as other:
+        past = other.scope("global").at(seq=0)
+        with pytest.raises(InvalidRequestError, match="another log"):
+            log.scope("global").diff(past)
 
 
 # --- The text

@@ -252,5 +252,5 @@ def test_only_a_write_makes_a_log(command: tuple[str, ...], alice: Run, tmp_path
     ended = alice(*command)
 
     assert (ended.code, ended.out) == (2, b"")
-    assert "a first write creates it" in ended.err
+    assert "check the name (a first write makes one)" in ended.err
     assert list(tmp_path.iterdir()) == []

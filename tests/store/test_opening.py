@@ -539,6 +539,6 @@ def test_a_closed_handle_says_so(tmp_path: Path) -> None:
     log.close()
 
     for call in (log.position, log.scopes, lambda: log.scope("global").write(title="T", body="b")):
-        with pytest.raises(ClosedError, match=r"notes\.db' is closed \(it was closed\); open"):
+        with pytest.raises(ClosedError, match=r"notes\.db' is closed \(close\(\) was called\)"):
             call()
     assert names_in(tmp_path) == ["notes.db", "notes.db-lock"], "nothing is left in a -wal"

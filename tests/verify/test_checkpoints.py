@@ -237,6 +237,8 @@ def test_an_event_that_nobody_signed_yet_is_not_proven(store: Path) -> None:
     with memlog.open(store, read_only=True) as log:
         with pytest.raises(InvalidRequestError, match="sign one first"):
             log.prove(position)
+        with pytest.raises(InvalidRequestError, match=f"the log ends at position {position}"):
+            log.prove(position + 1)
         with pytest.raises(InvalidRequestError):
             log.prove(0)
 
